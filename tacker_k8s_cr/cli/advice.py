@@ -36,17 +36,17 @@ def _request(_: errors.RequestInvalid) -> str:
 
 
 def _untrusted(error: errors.Unreachable) -> str:
-    if not error.untrusted:
+    if not error.is_untrusted:
         return ""
     return "To connect without verification: --insecure"
 
 
 def _kind(error: errors.KindNotServed) -> str:
-    if all(each.served for each in (error, *error.also)):
+    if all(each.served for each in (error, *error.others)):
         return ""
     kinds = " ".join(
         f"--expected-kinds {each.group_kind}"
-        for each in (error, *error.also)[:3]
+        for each in (error, *error.others)[:3]
         if not each.served
     )
     return (
@@ -68,7 +68,7 @@ def _cleanup(_: errors.CleanupFailed) -> str:
 
 
 def _absent(error: errors.NamespaceNotFound) -> str:
-    if not error.avoidable:
+    if not error.is_optional:
         return ""
     return (
         "To create all objects in the namespace of the instance: "
@@ -103,7 +103,7 @@ def _replace(_: errors.RolloutRefused) -> str:
 
 
 def _scalable(error: errors.AutoscalerConflict) -> str:
-    if not error.movable:
+    if not error.is_adjustable:
         return ""
     return "To adjust the limits of the autoscaler: --autoscaler-limits adjust"
 
@@ -115,7 +115,7 @@ def _misfit(error: errors.Rejected | errors.DryRunFailed) -> str:
 def _invalid(error: errors.PackageInvalid) -> str:
     problems = [str(problem) for problem in error.problems]
     found = []
-    if any(yaml_text.AGAIN in text for text in problems):
+    if any(yaml_text.DUPLICATE_KEY in text for text in problems):
         found.append(_VALIDATION)
     if any(vdu_mapping.SELECT in text for text in problems):
         found.append(

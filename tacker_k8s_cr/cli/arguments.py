@@ -95,11 +95,11 @@ def add_options(
             found = parser.add_argument_group(option.section)
             sections[option.section] = found
         group = sections[option.section]
-        if option.rival:
-            if option.rival not in rivals:
+        if option.exclusive_group:
+            if option.exclusive_group not in rivals:
                 found = group.add_mutually_exclusive_group()
-                rivals[option.rival] = found
-            group = rivals[option.rival]
+                rivals[option.exclusive_group] = found
+            group = rivals[option.exclusive_group]
         if changed := (defaults or {}).get(option.name):
             option = dataclasses.replace(option, default=changed)
         group.add_argument(
@@ -159,7 +159,7 @@ def _help(option: Option) -> str:
         text = f"{text}: {meant}"
     if option.type.repeatable:
         text = f"{text}; repeatable"
-    shown = option.shown or (
+    shown = option.shown_default or (
         "" if option.type is Type.FLAG else str(option.default or "")
     )
     text = f"{text} [{shown}]" if shown else text

@@ -13,7 +13,7 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import retries
 from tacker_k8s_cr.model.errors import PendingObject
 from tacker_k8s_cr.model.errors import Problem
-from tacker_k8s_cr.model.errors.results import listing
+from tacker_k8s_cr.model.errors.results import pending_lines
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.retries import Retries
 from tacker_k8s_cr.wait.progress import Goal
@@ -103,7 +103,7 @@ def of_error(
         _exit(error, late),
         "\n".join(filter(None, (str(error), advice))),
         error.written,
-        getattr(error, "unsettled", ()),
+        getattr(error, "pending", ()),
         error.details,
         not_written=_list_not_written(unwritten, retried, now),
     )
@@ -112,9 +112,9 @@ def of_error(
 def _exit(error: errors.Error, late: bool) -> Exit:
     if isinstance(error, errors.ReadinessTimeout | errors.DeletionTimeout):
         return Exit.TIMED_OUT
-    if error.late or (late and isinstance(error, _ENDED_BY_TIME)):
+    if error.deadline_passed or (late and isinstance(error, _ENDED_BY_TIME)):
         return Exit.TIMED_OUT
-    if error.begun or isinstance(
+    if error.has_written or isinstance(
         error, errors.ObjectsFailed | errors.RollbackIncomplete
     ):
         return Exit.FAILED
@@ -150,7 +150,7 @@ def of_interrupt(
     lines = [
         f"{what}; {done} of {count} object(s) {goal}"
         + (":" if unsettled or unwritten else ""),
-        *listing(unsettled, unwritten),
+        *pending_lines(unsettled, unwritten),
         f"The record of {instance} contains the progress: status shows it, "
         "the same command continues from there, terminate deletes everything.",
     ]

@@ -72,9 +72,12 @@ def termination_options(
     """Return the options of a termination."""
     from tacker_k8s_cr.model import selectors
 
-    keeps = {selectors.subject(text, "--keep"): True for text in args.keep}
+    keeps = {
+        selectors.parse_subject(text, "--keep"): True for text in args.keep
+    }
     deletes = {
-        selectors.subject(text, "--delete"): False for text in args.delete
+        selectors.parse_subject(text, "--delete"): False
+        for text in args.delete
     }
     if both := sorted(str(s) for s in keeps.keys() & deletes.keys()):
         raise errors.RequestInvalid(
@@ -101,7 +104,7 @@ def _object(
     """Parse an object; the default namespace is that of the instance."""
     from tacker_k8s_cr.model import selectors
 
-    parsed = selectors.subject(text, option)
+    parsed = selectors.parse_subject(text, option)
     if not isinstance(parsed, ObjectRef):
         raise errors.RequestInvalid(
             f"{option}: {text}: expected KIND/NAME or KIND/NAMESPACE/NAME"

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import difflib
 
 from tacker_k8s_cr.model.errors import RequestInvalid
-from tacker_k8s_cr.model.errors.problems import listed
+from tacker_k8s_cr.model.errors.problems import join_first
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef
 
@@ -53,7 +53,7 @@ def resolve_object(
     if matches:
         raise RequestInvalid(
             f"{text}: several objects of the instance have this name: "
-            f"{listed(matches)}; expected one of these"
+            f"{join_first(matches)}; expected one of these"
         )
     near = [ref for ref in owned if ref.group_kind in meant] or [
         ref for ref in owned if ref.name == name
@@ -61,9 +61,9 @@ def resolve_object(
     if near:
         raise RequestInvalid(
             f"{text}: no such object of the instance; it has "
-            f"{listed(_nearest_first(name, near))}"
+            f"{join_first(_nearest_first(name, near))}"
         )
-    message = listed(sorted(map(str, kinds)), 20)
+    message = join_first(sorted(map(str, kinds)), 20)
     raise RequestInvalid(
         f"{text}: no such object of the instance; its kinds are {message}"
     )

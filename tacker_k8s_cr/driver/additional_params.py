@@ -26,8 +26,8 @@ from tacker_k8s_cr.model.errors import RequestInvalid
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.selectors import ExpectedKind
 from tacker_k8s_cr.model.selectors import Subject
-from tacker_k8s_cr.model.selectors import expected
-from tacker_k8s_cr.model.selectors import subject
+from tacker_k8s_cr.model.selectors import parse_expected_kind
+from tacker_k8s_cr.model.selectors import parse_subject
 
 FILES = "lcm-kubernetes-def-files"
 
@@ -131,7 +131,9 @@ def read(
         record_namespace=own.get("record_namespace", ""),
         readiness=tuple(_readiness(own)),
         prune=dict(_parse_selection(own, "prune", "allow", "protect")),
-        expected_kinds=tuple(map(expected, own.get("expected_kinds", ()))),
+        expected_kinds=tuple(
+            map(parse_expected_kind, own.get("expected_kinds", ()))
+        ),
         vdu_mapping={
             vdu: f"{item['kind']}/{item['name']}"
             for vdu, item in params.get("vdu_mapping", {}).items()
@@ -275,7 +277,7 @@ def _check_readiness(where: str, item: Mapping[str, Any]) -> Iterator[str]:
         )
     for key in rule_keys:
         try:
-            rules.read(_rules(item, key))
+            rules.from_values(_rules(item, key))
         except RequestInvalid:
             yield (
                 f"{where}.{key}: wanted rules such as status.phase=Running "
@@ -297,7 +299,7 @@ def _check_unique(where: str, subjects: Iterable[str]) -> Iterator[str]:
 def _readiness(own: Mapping[str, Any]) -> Iterator[Readiness]:
     for item in own.get("readiness", ()):
         yield Readiness(
-            subject(item["of"]),
+            parse_subject(item["of"]),
             item.get("readiness", ""),
             tuple(_rules(item, "ready_when")),
             tuple(_rules(item, "failed_when")),
@@ -316,10 +318,10 @@ def _parse_selection(
 ) -> Iterator[tuple[Subject, bool]]:
     for name, is_selected in ((yes, True), (no, False)):
         for text in own.get(key, {}).get(name, ()):
-            yield subject(text), is_selected
+            yield parse_subject(text), is_selected
 
 
 def _parse_object(text: str) -> ObjectRef:
-    parsed = subject(text)
+    parsed = parse_subject(text)
     assert isinstance(parsed, ObjectRef)  # noqa: S101
     return parsed

@@ -35,7 +35,7 @@ def advice(error: Error) -> str:
 
 
 def _unreachable(error: errors.Unreachable) -> str:
-    if not error.untrusted:
+    if not error.is_untrusted:
         return ""
     return (
         "Set ssl_ca_cert of the VIM to the certificate authority of the API "
@@ -45,7 +45,7 @@ def _unreachable(error: errors.Unreachable) -> str:
 
 
 def _no_token(error: errors.TokenRequestFailed) -> str:
-    if not error.untrusted:
+    if not error.is_untrusted:
         return ""
     return (
         "Set the certificate authority of the identity provider in "
@@ -54,7 +54,7 @@ def _no_token(error: errors.TokenRequestFailed) -> str:
 
 
 def _namespace(error: errors.NamespaceNotFound) -> str:
-    if not error.avoidable:
+    if not error.is_optional:
         return ""
     return (
         "To create all objects in the namespace of the request: "
@@ -63,7 +63,7 @@ def _namespace(error: errors.NamespaceNotFound) -> str:
 
 
 def _kind(error: errors.KindNotServed) -> str:
-    missing = any(not e.served for e in (error, *error.also))
+    missing = any(not e.served for e in (error, *error.others))
     listed = []
     if missing:
         listed.append(
@@ -104,7 +104,7 @@ def _misfit(error: errors.Rejected | errors.DryRunFailed) -> str:
 
 
 def _invalid(error: errors.PackageInvalid) -> str:
-    repeated = any(yaml_text.AGAIN in str(p) for p in error.problems)
+    repeated = any(yaml_text.DUPLICATE_KEY in str(p) for p in error.problems)
     return _VALIDATION if repeated else ""
 
 
@@ -120,7 +120,7 @@ def _lost(_: errors.ForeignObjects) -> str:
 
 
 def _scalable(error: errors.AutoscalerConflict) -> str:
-    if not error.movable:
+    if not error.is_adjustable:
         return ""
     return (
         f"To adjust the limits of the autoscaler: {_OURS}.autoscaler_limits "
@@ -147,7 +147,7 @@ def _more_time(error: errors.ReadinessTimeout | errors.DeletionTimeout) -> str:
 
 
 def _unsettled(error: errors.ReadinessTimeout | errors.ObjectsFailed) -> str:
-    kinds = sorted({str(k) for k in _not_waited_for(error.unsettled)})
+    kinds = sorted({str(k) for k in _not_waited_for(error.pending)})
     if not kinds:
         return ""
     return (

@@ -22,7 +22,7 @@ from tacker_k8s_cr.kinds.policy import Readiness
 from tacker_k8s_cr.model.errors import RequestInvalid
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.selectors import Subject
-from tacker_k8s_cr.model.selectors import subject
+from tacker_k8s_cr.model.selectors import parse_subject
 
 CONFIG = "TACKER_K8S_CR_CONFIG"
 """Variable with the paths of the conductor's configuration files."""
@@ -214,7 +214,7 @@ def config_error(error: Exception) -> str:
 
 
 def _kind(option: str, text: str) -> GroupKind:
-    line = subject(text, f"[{GROUP.name}] {option}")
+    line = parse_subject(text, f"[{GROUP.name}] {option}")
     if not isinstance(line, GroupKind):
         raise RequestInvalid(
             f"[{GROUP.name}] {option}: {text} is an object; expected a kind, "

@@ -27,8 +27,8 @@ def _number(option: Option, text: str) -> cfg.Opt:
     return cfg.IntOpt(
         option.conf_name,
         default=option.default,
-        min=1 if option.least is None else option.least,
-        max=option.most,
+        min=1 if option.minimum is None else option.minimum,
+        max=option.maximum,
         help=text,
     )
 
@@ -38,7 +38,7 @@ def _lifetime(option: Option, text: str) -> cfg.Opt:
         option.conf_name,
         default=option.default,
         min=0,
-        max=option.most,
+        max=option.maximum,
         help=text,
     )
 

@@ -135,7 +135,7 @@ def apply_all(
             )
             hooks.sleep(seconds if waiting else deadline.remaining)
         except (errors.ReadinessTimeout, errors.ObjectsFailed) as error:
-            reported = {item.ref for item in error.unsettled}
+            reported = {item.ref for item in error.pending}
             error.unwritten = {
                 ref: why
                 for ref, why in _timeout_error(waiting, held).unwritten.items()
@@ -161,8 +161,8 @@ def _timeout_error(
         for step in held
     ]
     first, *also = missing
-    first.also = tuple(also)
-    first.late = True
+    first.others = tuple(also)
+    first.deadline_passed = True
     return first
 
 

@@ -47,7 +47,7 @@ class Autoscaler:
         """
         if self.limits is None or (number == 0 and self.ref.group_kind == HPA):
             return self.limits
-        return self.limits.around(number)
+        return self.limits.including(number)
 
 
 def find_hpa(
@@ -62,10 +62,10 @@ def find_hpa(
         # Without the permission the count is set as requested.
         return None, (HPA_LIST_FORBIDDEN,)
     hpa = autoscaling.hpa_of(listed, ref)
-    why = autoscaling.hpa_for(listed, ref)
+    why = autoscaling.hpa_reason(listed, ref)
     if hpa is None or why is None:
         return None, ()
-    limits = autoscaling.hpa_bounds(hpa)
+    limits = autoscaling.hpa_limits(hpa)
     return Autoscaler(ObjectRef.of(hpa), objects.uid(hpa), why, limits), ()
 
 
@@ -93,7 +93,7 @@ def require_limits_adjustable(
             ref,
             f"{autoscaler.why}; to change its limits, request it "
             "(autoscaler_limits: adjust)",
-            movable=not by_annotation,
+            is_adjustable=not by_annotation,
         )
 
 
@@ -106,7 +106,7 @@ def set_limits(
     """Change the limits of an object, and nothing else."""
     body: Mapping[str, Any]
     if autoscaler.ref.group_kind == HPA:
-        spec = {"minReplicas": limits.least, "maxReplicas": limits.most}
+        spec = {"minReplicas": limits.minimum, "maxReplicas": limits.maximum}
         body = {"metadata": {"uid": autoscaler.uid}, "spec": spec}
     else:
         notes = autoscaling.as_annotations(limits)

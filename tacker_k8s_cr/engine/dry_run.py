@@ -51,7 +51,9 @@ class DryRunResult:
             raise found[0]
         if found:
             refused = errors.DryRunFailed(_sort_refusals(found))
-            refused.late = all(error.late for error in found)
+            refused.deadline_passed = all(
+                error.deadline_passed for error in found
+            )
             raise refused
 
 
@@ -171,7 +173,11 @@ def _interpret_error(
     if isinstance(error, errors.KindNotServed):
         # Every kind is served by now, or expected.
         return errors.DependencyMissing(ref, error.sentence())
-    if isinstance(error, errors.Rejected) and error.denied and is_waiting:
+    if (
+        isinstance(error, errors.Rejected)
+        and error.by_admission
+        and is_waiting
+    ):
         return errors.DependencyMissing(ref, error.message)
     if isinstance(error, errors.DependencyMissing):
         return refuse_if_unresolvable(ref, error, packaged)

@@ -101,8 +101,8 @@ def _compare(
         registry[ref.group_kind],
         observation.UNSEEN,
         0.0,
-        wanted=True,
-        asked=registry.override_for(ref),
+        expected=True,
+        override=registry.override_for(ref),
     )
     return Unchanged(objects.generation(obj), observed)
 

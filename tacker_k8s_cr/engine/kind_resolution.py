@@ -107,7 +107,7 @@ def resolve_kinds(
         unknown.sort(key=lambda e: requested.index((e.group_kind, e.version)))
         suggestions.add_hints(unknown, cluster.resources)
         first, *also = unknown
-        first.also = tuple(also)
+        first.others = tuple(also)
         raise first
     return KindResolution(
         namespaced,
@@ -132,7 +132,7 @@ def expected_kinds(
         text = objects.annotation(document.manifest, "expected-kinds") or ""
         for part in waves.split_list(text):
             try:
-                item = selectors.expected(part)
+                item = selectors.parse_expected_kind(part)
             except errors.RequestInvalid as error:
                 subject = ObjectRef.of(document.manifest)
                 prefix = (

@@ -38,7 +38,7 @@ def read_version_objects(
     versioned = [
         item.ref
         for item in items
-        if item.ref in live and versions.of(item.manifest)
+        if item.ref in live and versions.version_of(item.manifest)
     ]
     found = results_or_raise(cluster.map_parallel(cluster.get, versioned))
     return {ref: obj for ref, obj in found if obj is not None}
@@ -108,11 +108,11 @@ def with_new_versions_only(
     step = {ObjectRef.of(manifest): manifest for manifest in now}
     upgraded = []
     for ref, manifest in step.items():
-        version = versions.of(wanted.get(ref, {}))
-        path = versions.path(ref.group_kind)
-        if path is None or not version or not versions.of(manifest):
+        version = versions.version_of(wanted.get(ref, {}))
+        path = versions.version_path(ref.group_kind)
+        if path is None or not version or not versions.version_of(manifest):
             continue
-        if version != versions.of(former.get(ref, manifest)):
+        if version != versions.version_of(former.get(ref, manifest)):
             upgraded.append(ref)
         step[ref] = placement.set_field(manifest, path, version)
     return step, frozenset(upgraded if step != wanted else ())
@@ -124,7 +124,7 @@ def _has_upgrade_path(
     manifests: Mapping[ObjectRef, Manifest],
 ) -> bool:
     """Whether the class of a Cluster lists the versions of an upgrade."""
-    ref = cluster_class.of(item.manifest)
+    ref = cluster_class.class_ref(item.manifest)
     if item.ref.group_kind != rollouts.CLUSTER or ref is None:
         return False
     found = manifests.get(ref) or cluster.get(ref)
@@ -156,18 +156,20 @@ def with_live_versions(
         key=lambda r: not versions.is_control_plane_kind(r.group_kind),
     ):
         manifest = manifests[ref]
-        before = versions.of(manifest)
-        path = versions.path(ref.group_kind)
+        before = versions.version_of(manifest)
+        path = versions.version_path(ref.group_kind)
         if path is None or not before:
             continue
         live_ref = ref._replace(name=names.get(ref, ref.name))
         live = cluster.get(live_ref)
-        now = versions.of(live) if live else ""
+        now = versions.version_of(live) if live else ""
         if live is None or not versions.is_downgrade(now, before):
             continue
         if versions.is_control_plane_kind(ref.group_kind):
             reason = (
-                versions.LOWERED if _has_machine_at(cluster, live, now) else ""
+                versions.DOWNGRADE_REASON
+                if _has_machine_at(cluster, live, now)
+                else ""
             )
         else:
             control_plane = versions.control_plane_of(manifest, manifests)

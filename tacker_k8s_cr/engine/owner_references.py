@@ -227,7 +227,7 @@ def _is_created_claim(claim: Manifest, rules: Iterable[ClaimRule]) -> bool:
     """Return whether the StatefulSet of a rule created a claim."""
     ref = ObjectRef.of(claim)
     return any(
-        claims.has_name(rule, ref)
+        claims.has_claim_name(rule, ref)
         and not claims.reason_not_created(rule, claim)
         for rule in rules
     )

@@ -80,7 +80,7 @@ def validate_annotations(documents: Sequence[Document]) -> None:
         if not objects.has_annotations(manifest):
             continue
         try:
-            generic.of_annotations(manifest)
+            generic.from_annotations(manifest)
         except errors.PackageInvalid as error:
             problems += [
                 Problem(document.where, str(problem))

@@ -107,10 +107,10 @@ def _with_counts_of(
     manifest = _without_changed_limits(item.manifest, obj, manager)
     if item.ref.group_kind not in _INDIRECT and item.ref not in fixed:
         path = replicas.replicas_path(registry, item.ref.group_kind)
-        owned = ownership.owns(obj, manager, path)
+        owned = ownership.is_field_manager(obj, manager, path)
         number = objects.field(obj, path) if owned else None
         manifest = placement.set_field(manifest, path, number)
-    for entry in topology_replicas.of(manifest):
+    for entry in topology_replicas.list_entries(manifest):
         if entry.ref not in fixed:
             manifest = _with_entry_count_of(manifest, obj, entry, manager)
     return dataclasses.replace(item, manifest=manifest)
@@ -124,9 +124,11 @@ def _with_entry_count_of(
         obj, entry
     ) is None or replicas.is_autoscaled(manifest, entry):
         return manifest
-    owned = ownership.owns(obj, manager, entry.owned("replicas"))
-    number = topology_replicas.number(obj, entry) if owned else None
-    return topology_replicas.with_number(manifest, entry, number)
+    owned = ownership.is_field_manager(
+        obj, manager, entry.managed_path("replicas")
+    )
+    number = topology_replicas.replicas(obj, entry) if owned else None
+    return topology_replicas.with_replicas(manifest, entry, number)
 
 
 def _without_changed_limits(
@@ -134,28 +136,30 @@ def _without_changed_limits(
 ) -> Manifest:
     """Return the manifest without limits that a scale has changed."""
     paths: list[Path] = [
-        ("metadata", "annotations", b) for b in autoscaling.BOUNDS
+        ("metadata", "annotations", b) for b in autoscaling.NODE_GROUP_LIMITS
     ]
     if GroupKind.of(manifest) == HPA:
-        paths.extend(autoscaling.HPA_BOUNDS)
+        paths.extend(autoscaling.HPA_LIMITS)
     for path in paths:
         is_set = objects.field(manifest, path) is not None
-        if is_set and ownership.owns(obj, manager, path, "Update"):
+        if is_set and ownership.is_field_manager(obj, manager, path, "Update"):
             manifest = placement.set_field(manifest, path, None)
-    for entry in topology_replicas.of(manifest):
+    for entry in topology_replicas.list_entries(manifest):
         changed = {
             name: None
-            for name in autoscaling.BOUNDS
-            if name in topology_replicas.notes_of(manifest, entry)
-            and ownership.owns(
+            for name in autoscaling.NODE_GROUP_LIMITS
+            if name in topology_replicas.annotations_of(manifest, entry)
+            and ownership.is_field_manager(
                 obj,
                 manager,
-                entry.owned("metadata", "annotations", name),
+                entry.managed_path("metadata", "annotations", name),
                 "Update",
             )
         }
         if changed:
-            manifest = topology_replicas.with_notes(manifest, entry, changed)
+            manifest = topology_replicas.with_annotations(
+                manifest, entry, changed
+            )
     return manifest
 
 

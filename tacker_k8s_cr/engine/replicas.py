@@ -100,7 +100,7 @@ def manifest_replicas(
     for ref in refs:
         if entry := topology_replicas.parse_ref(ref):
             manifest = by_ref.get(topology_replicas.cluster_ref(ref), {})
-            number = topology_replicas.number(manifest, entry)
+            number = topology_replicas.replicas(manifest, entry)
         else:
             path = replicas_path(registry, ref.group_kind)
             number = objects.field(by_ref.get(ref), path, 1)
@@ -128,11 +128,11 @@ def with_level_replicas(
             path = replicas_path(registry, item.ref.group_kind)
             number = wanted[item.ref]
             manifest = placement.set_field(manifest, path, number)
-        for entry in topology_replicas.of(manifest):
+        for entry in topology_replicas.list_entries(manifest):
             # A topology must not set a count that an autoscaler manages.
             if entry in in_topologies and not is_autoscaled(manifest, entry):
                 number = in_topologies[entry]
-                manifest = topology_replicas.with_number(
+                manifest = topology_replicas.with_replicas(
                     manifest, entry, number
                 )
         found.append(dataclasses.replace(item, manifest=manifest))
@@ -141,8 +141,8 @@ def with_level_replicas(
 
 def is_autoscaled(manifest: Manifest, entry: TopologyReplicas) -> bool:
     """Whether the cluster autoscaler manages the count of an entry."""
-    notes = topology_replicas.notes_of(manifest, entry)
-    return autoscaling.annotated_bounds(notes) is not None
+    notes = topology_replicas.annotations_of(manifest, entry)
+    return autoscaling.annotated_limits(notes) is not None
 
 
 def replicas_path(registry: Registry, kind: GroupKind) -> Path:
@@ -188,7 +188,7 @@ def replicas_for_aspect(
     steps_by_vdu = vnfd.aspects[aspect].steps
     after = {
         vdu: number
-        for vdu, number in replica_counts.scaled(vnfd, levels).items()
+        for vdu, number in replica_counts.scaled_replicas(vnfd, levels).items()
         if vdu in steps_by_vdu and vdu in inventory.vdus
     }
     if not after:
@@ -223,7 +223,7 @@ def live_replicas(
         if obj is None:
             counts[vdu] = None
         elif entry := topology_replicas.parse_ref(ref):
-            counts[vdu] = topology_replicas.number(obj, entry)
+            counts[vdu] = topology_replicas.replicas(obj, entry)
             if counts[vdu] is None:
                 generated = topology_targets.scale_target_of(
                     cluster, obj, entry

@@ -167,13 +167,13 @@ class ScaleStrategy:
             annotations have the limits for the cluster autoscaler.
         :param uid: of the object that has these annotations.
         """
-        why = autoscaling.has_cluster_autoscaler(scaled_object)
+        why = autoscaling.cluster_autoscaler_reason(scaled_object)
         if not why:
             return autoscalers.find_hpa(
                 self.cluster, ObjectRef.of(scaled_object)
             )
         notes = objects.field(scaled_object, ("metadata", "annotations"), {})
-        limits = autoscaling.annotated_bounds(notes)
+        limits = autoscaling.annotated_limits(notes)
         if autoscaling.MANAGED_BY in notes:
             limits = None
         return Autoscaler(annotated, uid, why, limits), ()

@@ -59,7 +59,7 @@ class TopologyScaling(ScaleStrategy):
             entry,
             autoscaler.uid,
             manager,
-            lambda obj: topology_replicas.with_notes(obj, entry, notes),
+            lambda obj: topology_replicas.with_annotations(obj, entry, notes),
         )
         return True
 
@@ -75,9 +75,9 @@ class TopologyScaling(ScaleStrategy):
             return super().set_replicas(cluster, target, manager, on_sent)
 
         def change(obj: Manifest) -> Manifest | None:
-            if topology_replicas.number(obj, entry) == target.number:
+            if topology_replicas.replicas(obj, entry) == target.number:
                 return None
-            return topology_replicas.with_number(obj, entry, target.number)
+            return topology_replicas.with_replicas(obj, entry, target.number)
 
         return _write_topology(cluster, entry, target.uid, manager, change)
 
@@ -89,7 +89,7 @@ class TopologyScaling(ScaleStrategy):
         scaled_object = obj
         if entry:
             scaled_object = self._require_generated(obj, entry)
-        elif why := autoscaling.is_topology_managed(obj):
+        elif why := autoscaling.topology_reason(obj):
             raise errors.NotScalable(ref, why)
         annotated = entry.ref if entry else ref
         autoscaler, notes = self._find_autoscaler(
@@ -107,7 +107,7 @@ class TopologyScaling(ScaleStrategy):
         self, obj: Manifest, entry: TopologyReplicas
     ) -> Manifest:
         if topology_replicas.get_entry(obj, entry) is None:
-            entries = topology_replicas.of(obj)
+            entries = topology_replicas.list_entries(obj)
             names = ", ".join(one.ref.name for one in entries)
             raise errors.NotScalable(
                 entry.ref,
@@ -132,7 +132,7 @@ def _with_topology_count(
     The topology of an entry with an autoscaler has no count. The count of
     the generated object is set then, and the topology does not set it back.
     """
-    count = topology_replicas.number(obj, entry)
+    count = topology_replicas.replicas(obj, entry)
     if count is None:
         count = objects.field(generated, replicas.REPLICAS)
     target = dataclasses.replace(target, before=count)
@@ -168,7 +168,7 @@ def _write_topology(
         wanted = change(obj)
         if wanted is None:
             return obj
-        body = topology_replicas.patch(wanted, entry)
+        body = topology_replicas.merge_patch(wanted, entry)
         return cluster.patch(entry.cluster, body, manager)
 
     return retry_on_conflict(write, tries=None)
@@ -187,7 +187,7 @@ def topology_replica_fields(
         obj = cluster.get(ref)
         if obj is None or objects.uid(obj) != inventory.owned[ref]:
             continue
-        for entry in topology_replicas.of(obj):
+        for entry in topology_replicas.list_entries(obj):
             generated = topology_targets.scale_target_of(cluster, obj, entry)
             yield (
                 entry.ref,

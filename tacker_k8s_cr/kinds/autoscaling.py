@@ -17,20 +17,20 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import Path
 
-OWNED = "topology.cluster.x-k8s.io/owned"
+TOPOLOGY_OWNED = "topology.cluster.x-k8s.io/owned"
 MANAGED_BY = "cluster.x-k8s.io/replicas-managed-by"
 
-_BOUND = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
-BOUNDS = (f"{_BOUND}min-size", f"{_BOUND}max-size")
+_NODE_GROUP = "cluster.x-k8s.io/cluster-api-autoscaler-node-group-"
+NODE_GROUP_LIMITS = (f"{_NODE_GROUP}min-size", f"{_NODE_GROUP}max-size")
 
-HPA_BOUNDS: tuple[Path, Path] = (
+HPA_LIMITS: tuple[Path, Path] = (
     ("spec", "minReplicas"),
     ("spec", "maxReplicas"),
 )
 
 KEEP = "keep"
 ADJUST = "adjust"
-LIMITS = (KEEP, ADJUST)
+LIMIT_MODES = (KEEP, ADJUST)
 """What becomes of a scale of what an autoscaler keeps the number of."""
 
 
@@ -38,44 +38,47 @@ LIMITS = (KEEP, ADJUST)
 class ReplicaLimits:
     """Between which numbers an autoscaler moves; None where it is not said."""
 
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
-    def around(self, number: int) -> ReplicaLimits:
+    def including(self, number: int) -> ReplicaLimits:
         """Moved so that there are at least so many, and may be.
 
         The upper bound goes up only: how far it may go on from there was
         not asked for.
         """
-        most = number if self.most is None else max(number, self.most)
-        return ReplicaLimits(number, most)
+        maximum = number if self.maximum is None else max(number, self.maximum)
+        return ReplicaLimits(number, maximum)
 
 
-def hpa_bounds(hpa: Manifest) -> ReplicaLimits:
+def hpa_limits(hpa: Manifest) -> ReplicaLimits:
     """Of a HorizontalPodAutoscaler."""
-    return ReplicaLimits(*(fields.number(hpa, path) for path in HPA_BOUNDS))
+    return ReplicaLimits(*(fields.number(hpa, path) for path in HPA_LIMITS))
 
 
-def annotated_bounds(notes: Manifest) -> ReplicaLimits | None:
+def annotated_limits(annotations: Manifest) -> ReplicaLimits | None:
     """Of the cluster autoscaler, from annotations; None if it has none."""
-    if not any(name in notes for name in BOUNDS):
+    if not any(name in annotations for name in NODE_GROUP_LIMITS):
         return None
     return ReplicaLimits(
-        *(_whole(fields.text(notes, (name,))) for name in BOUNDS)
+        *(
+            _parse_count(fields.text(annotations, (name,)))
+            for name in NODE_GROUP_LIMITS
+        )
     )
 
 
-def as_annotations(bounds: ReplicaLimits) -> dict[str, str | None]:
+def as_annotations(limits: ReplicaLimits) -> dict[str, str | None]:
     """The annotations that say so; None for one that is not to be there."""
     return {
         name: None if value is None else str(value)
         for name, value in zip(
-            BOUNDS, (bounds.least, bounds.most), strict=True
+            NODE_GROUP_LIMITS, (limits.minimum, limits.maximum), strict=True
         )
     }
 
 
-def _whole(text: str) -> int | None:
+def _parse_count(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdigit() else None
 
 
@@ -83,7 +86,7 @@ def topology_entry(obj: Manifest) -> TopologyReplicas | None:
     """Where the number belongs, of an object that a topology has made."""
     labels = fields.labels_of(obj)
     cluster = fields.text(labels, (topology_replicas.CLUSTER_NAME,))
-    if OWNED not in labels or not cluster:
+    if TOPOLOGY_OWNED not in labels or not cluster:
         return None
     namespace = fields.text(obj, ("metadata", "namespace"))
     kind = topology_replicas.CLUSTER
@@ -94,13 +97,13 @@ def topology_entry(obj: Manifest) -> TopologyReplicas | None:
     return TopologyReplicas(ref)
 
 
-def is_topology_managed(obj: Manifest) -> str | None:
+def topology_reason(obj: Manifest) -> str | None:
     """Does a topology set its number?
 
     Call it before any write: a count that is set directly is reverted, but
     Machines are replaced in the meantime.
     """
-    if OWNED not in fields.labels_of(obj):
+    if TOPOLOGY_OWNED not in fields.labels_of(obj):
         return None
     entry = topology_entry(obj)
     if entry is None:
@@ -108,22 +111,25 @@ def is_topology_managed(obj: Manifest) -> str | None:
     return f"its replicas are managed by {entry.cluster}, field {entry}"
 
 
-def has_cluster_autoscaler(obj: Manifest) -> str | None:
+def cluster_autoscaler_reason(obj: Manifest) -> str | None:
     """Return why the cluster autoscaler, or another manager, sets it."""
-    notes = fields.annotations_of(obj)
-    if owner := fields.text(notes, (MANAGED_BY,)):
+    annotations = fields.annotations_of(obj)
+    if owner := fields.text(annotations, (MANAGED_BY,)):
         return (
             f"its replicas are managed by {owner}, according to the "
             f"annotation {MANAGED_BY}"
         )
-    if MANAGED_BY in notes:
+    if MANAGED_BY in annotations:
         return f"its replicas are managed elsewhere: annotation {MANAGED_BY}"
-    if not any(name in notes for name in BOUNDS):
+    if not any(name in annotations for name in NODE_GROUP_LIMITS):
         return None
-    least, most = (fields.text(notes, (name,)) or "?" for name in BOUNDS)
+    minimum, maximum = (
+        fields.text(annotations, (name,)) or "?" for name in NODE_GROUP_LIMITS
+    )
     return (
         "its replicas are managed by the cluster autoscaler, between "
-        f"{least} and {most}: annotations {BOUNDS[0]} and {BOUNDS[1]}"
+        f"{minimum} and {maximum}: annotations "
+        f"{NODE_GROUP_LIMITS[0]} and {NODE_GROUP_LIMITS[1]}"
     )
 
 
@@ -145,14 +151,14 @@ def hpa_of(hpas: Iterable[Manifest], ref: ObjectRef) -> Manifest | None:
     return None
 
 
-def hpa_for(hpas: Iterable[Manifest], ref: ObjectRef) -> str | None:
+def hpa_reason(hpas: Iterable[Manifest], ref: ObjectRef) -> str | None:
     """Does a HorizontalPodAutoscaler set its number?"""
     hpa = hpa_of(hpas, ref)
     if hpa is None:
         return None
-    least = fields.number(hpa, ("spec", "minReplicas"))
-    most = fields.number(hpa, ("spec", "maxReplicas"))
+    minimum = fields.number(hpa, ("spec", "minReplicas"))
+    maximum = fields.number(hpa, ("spec", "maxReplicas"))
     return (
         f"its replicas are managed by {ObjectRef.of(hpa)}, between "
-        f"{1 if least is None else least} and {most}"
+        f"{1 if minimum is None else minimum} and {maximum}"
     )

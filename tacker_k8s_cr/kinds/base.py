@@ -170,11 +170,11 @@ def failed(reason: str) -> Verdict:
 def common_verdict(obj: Manifest) -> Verdict | None:
     """What is true of any kind; None when only the kind itself can tell."""
     if objects.field(obj, ("metadata", "deletionTimestamp")):
-        return Verdict(State.TERMINATING, _ending(obj))
-    asked = objects.generation(obj)
-    seen = fields.number(obj, OBSERVED)
-    if seen is not None and seen < asked:
-        return in_progress(f"generation {asked} asked, {seen} seen")
+        return Verdict(State.TERMINATING, _deletion_reason(obj))
+    generation = objects.generation(obj)
+    observed = fields.number(obj, OBSERVED)
+    if observed is not None and observed < generation:
+        return in_progress(f"generation {generation} asked, {observed} seen")
     return None
 
 
@@ -191,7 +191,7 @@ def observed_verdict(obj: Manifest) -> Verdict | None:
     return None
 
 
-def _ending(obj: Manifest) -> str:
+def _deletion_reason(obj: Manifest) -> str:
     """Return why an object with a deletionTimestamp still exists."""
     names = fields.texts(obj, ("metadata", "finalizers"))
     if not names:

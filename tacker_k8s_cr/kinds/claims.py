@@ -154,15 +154,15 @@ def resolve_rules(
     :param configured: the default of the installation.
     """
 
-    def resolve(one: ClaimRule) -> ClaimRule:
+    def resolve(rule: ClaimRule) -> ClaimRule:
         order = (
             (request, "request"),
-            (one.retention, one.source or "manifest"),
+            (rule.retention, rule.source or "manifest"),
             (policy, "policy"),
             (configured or DELETE, "configuration"),
         )
         retention, source = next(pair for pair in order if pair[0])
-        return dataclasses.replace(one, retention=retention, source=source)
+        return dataclasses.replace(rule, retention=retention, source=source)
 
     return tuple(map(resolve, rules))
 
@@ -170,10 +170,10 @@ def resolve_rules(
 # -- Claims ------------------------------------------------------------------
 
 
-def has_name(one: ClaimRule, claim: ObjectRef) -> bool:
+def has_claim_name(rule: ClaimRule, claim: ObjectRef) -> bool:
     """Return whether the StatefulSet of a rule uses claims of this name."""
-    return claim.namespace == one.stateful_set.namespace and is_claim_name(
-        one.stateful_set.name, one.templates, claim.name
+    return claim.namespace == rule.stateful_set.namespace and is_claim_name(
+        rule.stateful_set.name, rule.templates, claim.name
     )
 
 
@@ -189,27 +189,27 @@ def is_claim_name(
     return any(re.fullmatch(f"{form}{suffix}", claim) for form in forms)
 
 
-def reason_not_created(one: ClaimRule, claim: Manifest) -> str:
+def reason_not_created(rule: ClaimRule, claim: Manifest) -> str:
     """Return why the StatefulSet did not create a claim; empty if it did.
 
     :param claim: one that has the name of the rule.
     """
     labels = objects.labels(claim)
-    if missing := [k for k, v in one.labels if labels.get(k) != v]:
+    if missing := [k for k, v in rule.labels if labels.get(k) != v]:
         return (
             f"it does not have the label {', '.join(missing)} of "
-            f"{one.stateful_set}"
+            f"{rule.stateful_set}"
         )
     for owner in objects.field(claim, ("metadata", "ownerReferences"), ()):
         kind, name = str(owner.get("kind")), str(owner.get("name", ""))
-        if not _is_own(one.stateful_set.name, kind, name):
+        if not _is_own(rule.stateful_set.name, kind, name):
             return f"it is owned by {kind} {name}"
-    if not one.created:
-        return f"the creation time of {one.stateful_set} is not known"
+    if not rule.created:
+        return f"the creation time of {rule.stateful_set} is not known"
     created = str(objects.field(claim, ("metadata", "creationTimestamp"), ""))
     # RFC 3339 in UTC and whole seconds: the text sorts by time.
-    if created < one.created:
-        return f"it is older than {one.stateful_set}"
+    if created < rule.created:
+        return f"it is older than {rule.stateful_set}"
     return ""
 
 

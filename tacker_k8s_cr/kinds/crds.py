@@ -13,7 +13,7 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
 
-REMAINING = (
+DELETION_CONDITIONS = (
     "NamespaceDeletionContentFailure",
     "NamespaceDeletionDiscoveryFailure",
     "NamespaceDeletionGroupVersionParsingFailure",
@@ -22,7 +22,7 @@ REMAINING = (
 )
 """Conditions that say why a namespace is still there, the worst first."""
 
-INJECTED = (
+CA_INJECTION_ANNOTATIONS = (
     "cert-manager.io/inject-ca-from",
     "cert-manager.io/inject-ca-from-secret",
     "cert-manager.io/inject-apiserver-ca",
@@ -33,9 +33,11 @@ INJECTED = (
 
 def namespace(obj: Manifest) -> Verdict:
     if verdict := base.common_verdict(obj):
-        told = fields.first(fields.conditions(obj), REMAINING, "True")
-        if verdict.state is State.TERMINATING and told:
-            return Verdict(State.TERMINATING, str(told))
+        condition = fields.first_with_status(
+            fields.conditions(obj), DELETION_CONDITIONS, "True"
+        )
+        if verdict.state is State.TERMINATING and condition:
+            return Verdict(State.TERMINATING, str(condition))
         return verdict
     phase = fields.text(obj, ("status", "phase"))
     if phase == "Terminating":
@@ -53,20 +55,20 @@ def definition(obj: Manifest) -> Verdict:
     """
     found = fields.conditions(obj)
     if verdict := base.common_verdict(obj):
-        told = found.get("Terminating")
-        if verdict.state is State.TERMINATING and told:
-            return Verdict(State.TERMINATING, str(told))
+        condition = found.get("Terminating")
+        if verdict.state is State.TERMINATING and condition:
+            return Verdict(State.TERMINATING, str(condition))
         return verdict
     names = found.get("NamesAccepted")
-    if names and names.false:
+    if names and names.is_false:
         return base.failed(str(names))
     established = found.get("Established")
     if not established:
         return base.in_progress("not Established yet")
-    if established.true and not established.behind(obj):
+    if established.is_true and not established.is_outdated(obj):
         return base.current("Established")
-    if established.false and established.reason != "Installing":
-        return base.in_progress(str(established), established.signal)
+    if established.is_false and established.reason != "Installing":
+        return base.in_progress(str(established), established.as_error)
     return base.in_progress(str(established))
 
 
@@ -76,12 +78,12 @@ def api_service(obj: Manifest) -> Verdict:
     available = fields.conditions(obj).get("Available")
     if not available:
         return base.in_progress("not Available yet")
-    if available.true:
+    if available.is_true:
         return base.current(f"Available: {available.reason}")
     # At every start the server behind it does not answer yet; these two
     # mean that the referenced Service or port does not exist.
     wrong = ("ServiceNotFound", "ServicePortError")
-    error = available.signal if available.reason in wrong else ""
+    error = available.as_error if available.reason in wrong else ""
     return base.in_progress(str(available), error)
 
 
@@ -89,13 +91,19 @@ def webhook_configuration(obj: Manifest) -> Verdict:
     """Current once stored, and once the CA that its author asks for is in."""
     if verdict := base.common_verdict(obj):
         return verdict
-    said = fields.annotations_of(obj)
-    asks = [n for n in INJECTED if said.get(n, "false") != "false"]
+    annotations = fields.annotations_of(obj)
+    has_injection = [
+        n
+        for n in CA_INJECTION_ANNOTATIONS
+        if annotations.get(n, "false") != "false"
+    ]
     for hook in fields.mappings(obj, ("webhooks",)):
-        if asks and not fields.text(hook, ("clientConfig", "caBundle")):
+        if has_injection and not fields.text(
+            hook, ("clientConfig", "caBundle")
+        ):
             return base.in_progress(
                 f"webhook {fields.text(hook, ('name',))} has no caBundle "
-                f"yet, which {asks[0]} asks for"
+                f"yet, which {has_injection[0]} asks for"
             )
     return base.current("stored")
 
@@ -108,9 +116,9 @@ def admission_policy(obj: Manifest) -> Verdict:
         obj, ("status", "typeChecking", "expressionWarnings")
     )
     for warning in warnings[:1]:
-        told = fields.one_line(fields.text(warning, ("warning",)))
+        text = fields.one_line(fields.text(warning, ("warning",)))
         where = fields.text(warning, ("fieldRef",))
-        return base.current(f"stored, with a warning: {where}: {told}")
+        return base.current(f"stored, with a warning: {where}: {text}")
     return base.current("stored")
 
 

@@ -11,7 +11,7 @@ from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import Verdict
 
-TROUBLED = (
+ERROR_STATUSES = (
     "CrashLoopBackOff",
     "DataVolumeError",
     "ErrImagePull",
@@ -21,7 +21,7 @@ TROUBLED = (
 )
 """The statuses of a machine that KubeVirt cannot start."""
 
-RESTING = {
+STOPPED_STATUSES = {
     "Halted": ("Stopped",),
     "Manual": ("Stopped", "Running"),
     "Once": ("Stopped",),
@@ -39,27 +39,29 @@ def virtual_machine(obj: Manifest) -> Verdict:
     """
     if fields.text(obj, ("metadata", "deletionTimestamp")):
         return base.stored(obj)
-    seen = fields.number(obj, ("status", "desiredGeneration"))
-    asked = fields.number(obj, ("metadata", "generation")) or 0
-    if seen is not None and seen < asked:
-        return base.in_progress(f"generation {asked} asked, {seen} seen")
-    said = fields.text(obj, ("status", "printableStatus"))
-    if not said:
+    observed = fields.number(obj, ("status", "desiredGeneration"))
+    generation = fields.number(obj, ("metadata", "generation")) or 0
+    if observed is not None and observed < generation:
+        return base.in_progress(
+            f"generation {generation} asked, {observed} seen"
+        )
+    status = fields.text(obj, ("status", "printableStatus"))
+    if not status:
         return base.in_progress("its controller has not reported a status yet")
     strategy = fields.text(obj, ("spec", "runStrategy")) or (
         "Always" if fields.is_true(obj, ("spec", "running")) else "Halted"
     )
     found = fields.conditions(obj)
-    late = found.get("RestartRequired")
-    note = f"; {late}" if late and late.true else ""
+    restart = found.get("RestartRequired")
+    note = f"; {restart}" if restart and restart.is_true else ""
     ready = found.get("Ready")
-    if strategy != "Halted" and ready and ready.true:
-        return base.current(f"{said}{note}")
-    if said in RESTING.get(strategy, ()):
-        return base.current(f"{said}, as {strategy} allows{note}")
-    error = f"printableStatus/{said}" if said in TROUBLED else ""
-    why = f"; {ready}" if ready and not ready.true else ""
-    return base.in_progress(f"{said}{why}", error)
+    if strategy != "Halted" and ready and ready.is_true:
+        return base.current(f"{status}{note}")
+    if status in STOPPED_STATUSES.get(strategy, ()):
+        return base.current(f"{status}, as {strategy} allows{note}")
+    error = f"printableStatus/{status}" if status in ERROR_STATUSES else ""
+    why = f"; {ready}" if ready and not ready.is_true else ""
+    return base.in_progress(f"{status}{why}", error)
 
 
 def postgres_cluster(obj: Manifest) -> Verdict:
@@ -71,7 +73,7 @@ def postgres_cluster(obj: Manifest) -> Verdict:
         return verdict
     if fields.is_true(obj, ("spec", "shutdown")):
         return base.current("shut down, as its spec asks")
-    told = {
+    reported = {
         fields.text(item, ("name",)): item
         for item in fields.mappings(obj, ("status", "instances"))
     }
@@ -79,15 +81,15 @@ def postgres_cluster(obj: Manifest) -> Verdict:
     for item in fields.mappings(obj, ("spec", "instances")):
         # The server sets both by default.
         name = fields.text(item, ("name",)) or "00"
-        asked = fields.number(item, ("replicas",))
-        wanted = 1 if asked is None else asked
+        replicas = fields.number(item, ("replicas",))
+        desired = 1 if replicas is None else replicas
         for counter in ("updatedReplicas", "readyReplicas"):
-            have = fields.number(told.get(name), (counter,)) or 0
-            if have != wanted:
+            actual = fields.number(reported.get(name), (counter,)) or 0
+            if actual != desired:
                 return base.in_progress(
-                    f"instances {name}: {counter} {have}/{wanted}"
+                    f"instances {name}: {counter} {actual}/{desired}"
                 )
-        total += wanted
+        total += desired
     return base.current(f"{total} instance(s) ready")
 
 
@@ -102,9 +104,11 @@ def unless_not_ready(obj: Manifest) -> Verdict:
     ready = fields.conditions(obj).get("Ready")
     if ready is None:
         return base.current("stored")
-    if ready.behind(obj):
-        return base.in_progress(f"Ready speaks for generation {ready.seen}")
-    if ready.true:
+    if ready.is_outdated(obj):
+        return base.in_progress(
+            f"Ready speaks for generation {ready.observed_generation}"
+        )
+    if ready.is_true:
         return base.current(str(ready))
     return base.in_progress(str(ready))
 
@@ -123,7 +127,7 @@ def helm_repository(obj: Manifest) -> Verdict:
         return base.in_progress("condition Ready is not reported yet")
     return (
         base.current(str(ready))
-        if ready.true
+        if ready.is_true
         else base.in_progress(str(ready))
     )
 

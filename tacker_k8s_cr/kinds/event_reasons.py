@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VAIN = frozenset(
+PERSISTENT = frozenset(
     {
         "AuthenticationFailed",
         "ConfigurationError",
@@ -30,13 +30,13 @@ def is_persistent_error(reason: str) -> bool:
     What providers are at work on they call by what they wait for.
     """
     return (
-        reason in VAIN
+        reason in PERSISTENT
         or reason.endswith(("Error", "Failed"))
         or reason.startswith("Invalid")
     )
 
 
-PASSING = frozenset(
+TRANSIENT = frozenset(
     {
         # kubelet: a probe fails during a slow start, too, and a failing
         # liveness probe restarts the container, which is reported.
@@ -64,13 +64,15 @@ PASSING = frozenset(
 )
 """Of warning events: told again and again although all may be well."""
 
-AIDED = {"FailedScheduling": frozenset({"Nominated", "TriggeredScaleUp"})}
+RESOLVED_BY = {
+    "FailedScheduling": frozenset({"Nominated", "TriggeredScaleUp"})
+}
 """Warnings that do not count beside an event with one of these reasons.
 
 The cluster autoscaler and Karpenter say by them that a node is on its way.
 """
 
-SLOW = {
+TIMEOUT_FACTORS = {
     "FailedAttachVolume": 3.0,
     "FailedMount": 3.0,
     "SyncLoadBalancerFailed": 3.0,

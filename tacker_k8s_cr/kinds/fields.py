@@ -17,7 +17,7 @@ from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import Path
 
-LONGEST = 600
+MAX_LENGTH = 600
 """Of a controller's message in a reason; some write lists of pages."""
 
 CONDITIONS: Path = ("status", "conditions")
@@ -72,7 +72,7 @@ def labels_of(obj: Manifest) -> Mapping[str, Any]:
 def one_line(message: str) -> str:
     """A message without line breaks, cut where it goes on for too long."""
     line = " ".join(message.split())
-    return line if len(line) <= LONGEST else line[: LONGEST - 3] + "..."
+    return line if len(line) <= MAX_LENGTH else line[: MAX_LENGTH - 3] + "..."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -80,7 +80,7 @@ class Condition:
     """One condition of a status, whichever convention it follows.
 
     :param severity: of Cluster API's v1beta1 conditions; empty elsewhere.
-    :param seen: the generation it speaks for; None where it does not say.
+    :param observed_generation: of the object; None where it is not reported.
     """
 
     type: str
@@ -88,7 +88,7 @@ class Condition:
     reason: str = ""
     message: str = ""
     severity: str = ""
-    seen: int | None = None
+    observed_generation: int | None = None
 
     def __str__(self) -> str:
         parts = [f"{self.type} is {self.status}", self.reason]
@@ -97,21 +97,24 @@ class Condition:
         )
 
     @property
-    def true(self) -> bool:
+    def is_true(self) -> bool:
         return self.status == "True"
 
     @property
-    def false(self) -> bool:
+    def is_false(self) -> bool:
         return self.status == "False"
 
     @property
-    def signal(self) -> str:
+    def as_error(self) -> str:
         """Type and reason, as a verdict names an error."""
         return f"{self.type}/{self.reason or self.status}"
 
-    def behind(self, obj: Manifest) -> bool:
+    def is_outdated(self, obj: Manifest) -> bool:
         """Does it speak for a generation older than the object's?"""
-        return self.seen is not None and self.seen < objects.generation(obj)
+        return (
+            self.observed_generation is not None
+            and self.observed_generation < objects.generation(obj)
+        )
 
 
 def conditions(obj: Manifest, path: Path = CONDITIONS) -> dict[str, Condition]:
@@ -131,7 +134,7 @@ def conditions(obj: Manifest, path: Path = CONDITIONS) -> dict[str, Condition]:
     return found
 
 
-def first(
+def first_with_status(
     found: Mapping[str, Condition], types: Sequence[str], status: str
 ) -> Condition | None:
     """The first of the types whose condition has the status."""
@@ -141,7 +144,7 @@ def first(
     return None
 
 
-def selector(obj: Manifest, path: Path) -> str:
+def label_selector(obj: Manifest, path: Path) -> str:
     """A label selector as the query parameter wants it; empty for none.
 
     Both forms are read: a mapping of labels, as a ReplicationController has
@@ -169,12 +172,12 @@ def selector(obj: Manifest, path: Path) -> str:
     return ",".join(parts)
 
 
-def selected(
+def selected_children(
     group_kind: GroupKind, obj: Manifest, path: Path
 ) -> tuple[tuple[GroupKind, str], ...]:
     """What a handler's ``made`` answers, for a selector at the path.
 
     An empty selector would select everything; it counts as no selector.
     """
-    found = selector(obj, path)
+    found = label_selector(obj, path)
     return ((group_kind, found),) if found else ()

@@ -20,14 +20,16 @@ from tacker_k8s_cr.model.objects import Verdict
 
 GROUP = "gateway.networking.k8s.io"
 
-WORKING = ("Pending", "AddressNotAssigned", "NotReconciled")
+IN_PROGRESS_REASONS = ("Pending", "AddressNotAssigned", "NotReconciled")
 """Reasons that every start shows."""
 
 
 def gateway_class(obj: Manifest) -> Verdict:
     if verdict := base.common_verdict(obj):
         return verdict
-    return _unmet(obj, obj, "Accepted", "") or base.current("Accepted")
+    return _condition_pending(obj, obj, "Accepted", "") or base.current(
+        "Accepted"
+    )
 
 
 def gateway(obj: Manifest) -> Verdict:
@@ -38,7 +40,7 @@ def gateway(obj: Manifest) -> Verdict:
     if verdict := base.common_verdict(obj):
         return verdict
     for name in ("Accepted", "Programmed"):
-        if verdict := _unmet(obj, obj, name, ""):
+        if verdict := _condition_pending(obj, obj, name, ""):
             return verdict
     addresses = ", ".join(
         fields.text(item, ("value",))
@@ -53,46 +55,46 @@ def route(obj: Manifest) -> Verdict:
     """Current when each Gateway that it names accepts it and its backends."""
     if verdict := base.common_verdict(obj):
         return verdict
-    told = fields.mappings(obj, ("status", "parents"))
-    asked = fields.mappings(obj, ("spec", "parentRefs"))
-    for ref in asked:
-        about = [item for item in told if _same(obj, ref, item)]
+    statuses = fields.mappings(obj, ("status", "parents"))
+    parents = fields.mappings(obj, ("spec", "parentRefs"))
+    for ref in parents:
+        about = [item for item in statuses if _is_same_parent(obj, ref, item)]
         name = fields.text(ref, ("name",))
         if not about:
             return base.in_progress(f"{name} has not reported on it yet")
         for item in about:
             for kind in ("Accepted", "ResolvedRefs"):
-                if verdict := _unmet(obj, item, kind, f"{name}: "):
+                if verdict := _condition_pending(obj, item, kind, f"{name}: "):
                     return verdict
-    if not asked:
+    if not parents:
         return base.current("stored: it asks for no Gateway")
-    return base.current(f"taken by {len(asked)} parent(s)")
+    return base.current(f"taken by {len(parents)} parent(s)")
 
 
-def _unmet(
-    obj: Manifest, told: Mapping[str, Any], name: str, about: str
+def _condition_pending(
+    obj: Manifest, status: Mapping[str, Any], name: str, about: str
 ) -> Verdict | None:
     """In progress unless the condition is True for what we ask."""
-    path = ("conditions",) if told is not obj else fields.CONDITIONS
-    found = fields.conditions(told, path).get(name)
+    path = ("conditions",) if status is not obj else fields.CONDITIONS
+    found = fields.conditions(status, path).get(name)
     if found is None:
         return base.in_progress(f"{about}condition {name} is not reported yet")
-    if found.behind(obj):
+    if found.is_outdated(obj):
         return base.in_progress(
-            f"{about}{name} speaks for generation {found.seen}"
+            f"{about}{name} speaks for generation {found.observed_generation}"
         )
-    if found.true:
+    if found.is_true:
         return None
-    wrong = found.false and found.reason not in WORKING
-    return base.in_progress(f"{about}{found}", found.signal if wrong else "")
+    wrong = found.is_false and found.reason not in IN_PROGRESS_REASONS
+    return base.in_progress(f"{about}{found}", found.as_error if wrong else "")
 
 
-def _same(
-    obj: Manifest, ref: Mapping[str, Any], told: Mapping[str, Any]
+def _is_same_parent(
+    obj: Manifest, ref: Mapping[str, Any], status: Mapping[str, Any]
 ) -> bool:
     """Whether a report is about a parent that the route asks for."""
     return _identity(obj, ref) == _identity(
-        obj, fields.mapping(told, ("parentRef",))
+        obj, fields.mapping(status, ("parentRef",))
     )
 
 

@@ -22,7 +22,7 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import Verdict
 
-DECIDING = ("Ready", "Available")
+SUMMARY_CONDITIONS = ("Ready", "Available")
 """Conditions that say whether an object is current, the first one first."""
 
 UNREADY = "NotReady"
@@ -39,63 +39,69 @@ def generic_verdict(obj: Manifest) -> Verdict:
         return verdict
     found = fields.conditions(obj)
     stalled = found.get("Stalled")
-    if stalled and stalled.true and not stalled.behind(obj):
+    if stalled and stalled.is_true and not stalled.is_outdated(obj):
         return base.failed(str(stalled))
-    error = _signal(found)
+    error = _error(found)
     reconciling = found.get("Reconciling")
-    if reconciling and reconciling.true:
+    if reconciling and reconciling.is_true:
         return base.in_progress(str(reconciling), error)
-    for name in DECIDING:
+    for name in SUMMARY_CONDITIONS:
         if deciding := found.get(name):
-            return _decided(obj, deciding, error)
-    if (unready := found.get(UNREADY)) and unready.true:
+            return _summary_verdict(obj, deciding, error)
+    if (unready := found.get(UNREADY)) and unready.is_true:
         return base.in_progress(str(unready), error)
-    seen = fields.number(obj, base.OBSERVED)
-    if seen is not None:
+    observed = fields.number(obj, base.OBSERVED)
+    if observed is not None:
         if error:
-            return base.in_progress(_told(found, error), error)
-        return base.current(f"generation {seen} seen by its controller")
+            return base.in_progress(_reported(found, error), error)
+        return base.current(f"generation {observed} seen by its controller")
     if not objects.field(obj, ("status",)):
-        heard = "its controller has not reported a status"
+        status = "its controller has not reported a status"
     else:
-        heard = (
+        status = (
             "its status has no condition Ready or Available and no "
             "observedGeneration"
         )
     return base.in_progress(
-        f"{heard}; if it never does, say when it is current: annotation "
+        f"{status}; if it never does, say when it is current: annotation "
         f"{PREFIX}ready-when (such as status.phase=Running), or "
         f"{PREFIX}readiness: exists",
         error,
     )
 
 
-def _decided(obj: Manifest, deciding: Condition, error: str) -> Verdict:
-    if deciding.behind(obj):
-        asked = objects.generation(obj)
+def _summary_verdict(
+    obj: Manifest, deciding: Condition, error: str
+) -> Verdict:
+    if deciding.is_outdated(obj):
+        generation = objects.generation(obj)
         return base.in_progress(
-            f"{deciding.type} speaks for generation {deciding.seen}, "
-            f"{asked} asked"
+            f"{deciding.type} speaks for generation "
+            f"{deciding.observed_generation}, "
+            f"{generation} asked"
         )
-    if deciding.true:
+    if deciding.is_true:
         return base.current(str(deciding))
     return base.in_progress(str(deciding), error)
 
 
-def _signal(found: Mapping[str, Condition]) -> str:
+def _error(found: Mapping[str, Condition]) -> str:
     """An error that the controller of a custom resource keeps telling of."""
     gone_wrong = found.get("Failed")
-    if gone_wrong and gone_wrong.true:
-        return gone_wrong.signal
+    if gone_wrong and gone_wrong.is_true:
+        return gone_wrong.as_error
     for condition in found.values():
-        if condition.false and condition.severity == "Error":
-            return condition.signal
-        if not condition.true and condition.reason in event_reasons.VAIN:
-            return condition.signal
+        if condition.is_false and condition.severity == "Error":
+            return condition.as_error
+        if (
+            not condition.is_true
+            and condition.reason in event_reasons.PERSISTENT
+        ):
+            return condition.as_error
     return ""
 
 
-def _told(found: Mapping[str, Condition], error: str) -> str:
+def _reported(found: Mapping[str, Condition], error: str) -> str:
     name, _, _ = error.partition("/")
     return str(found[name])
 
@@ -107,12 +113,12 @@ UNCONDITIONAL = ("exists", "none")
 """Those that leave the status of an object out of account."""
 
 
-def ignored(_obj: Manifest) -> Verdict:
+def ignored_verdict(_obj: Manifest) -> Verdict:
     """Return that an object is current: its package does not wait for it."""
     return base.current("not waited for, as its package or a request asks")
 
 
-def created(obj: Manifest) -> Verdict:
+def exists_verdict(obj: Manifest) -> Verdict:
     """Current once stored, whatever its controller reports."""
     if objects.field(obj, ("metadata", "deletionTimestamp")):
         return base.stored(obj)
@@ -126,7 +132,7 @@ STORED = Handler(base.stored)
 """For kinds without a status subresource, whose state is not reported."""
 
 
-def by_rules(
+def from_rules(
     current: Sequence[Rule | str | Mapping[str, Any]] = (),
     failed: Sequence[Rule | str | Mapping[str, Any]] = (),
     *,
@@ -141,7 +147,7 @@ def by_rules(
 
     Raises RequestInvalid for an invalid rule.
     """
-    good, bad = rules.read(current), rules.read(failed)
+    good, bad = rules.from_values(current), rules.from_values(failed)
     if not good and not bad:
         raise errors.RequestInvalid("no rule is given")
 
@@ -149,20 +155,22 @@ def by_rules(
         if verdict := base.common_verdict(obj):
             return verdict
         for rule in bad:
-            if rule.met(obj):
-                return base.failed(f"{rule.found(obj)} (rule {rule})")
+            if rule.is_met(obj):
+                return base.failed(f"{rule.describe_value(obj)} (rule {rule})")
         if not good:
             return kind.assess(obj)
         for rule in good:
-            if not rule.met(obj):
+            if not rule.is_met(obj):
                 conditions = fields.conditions(obj)
                 unready = conditions.get(UNREADY)
-                why = f"; {unready}" if unready and unready.true else ""
+                why = f"; {unready}" if unready and unready.is_true else ""
                 return base.in_progress(
-                    f"{rule.found(obj)}, expected {rule}{why}",
-                    _signal(conditions),
+                    f"{rule.describe_value(obj)}, expected {rule}{why}",
+                    _error(conditions),
                 )
-        return base.current(", ".join(rule.found(obj) for rule in good))
+        return base.current(
+            ", ".join(rule.describe_value(obj) for rule in good)
+        )
 
     return dataclasses.replace(kind, assess=assess)
 
@@ -184,11 +192,13 @@ def with_override(
             raise errors.RequestInvalid(f"{readiness} leaves no use for rules")
         return _unconditional(kind, readiness)
     if current or failed:
-        return by_rules(current, failed, kind=kind)
+        return from_rules(current, failed, kind=kind)
     return kind if readiness else None
 
 
-def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
+def from_annotations(
+    manifest: Manifest, kind: Handler = ANY
+) -> Handler | None:
     """The handler that the author of a manifest asks for, if any.
 
     Raises PackageInvalid for annotations that cannot be followed.
@@ -200,24 +210,26 @@ def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
         name: objects.annotation(manifest, name)
         for name in ("ready-when", "failed-when")
     }
-    asked = {name: value for name, value in when.items() if value is not None}
+    requested = {
+        name: value for name, value in when.items() if value is not None
+    }
     problems = []
     if readiness not in (None, *READINESS):
         problems.append(
             _problem(manifest, "readiness", _unknown_readiness(readiness))
         )
-    if readiness in UNCONDITIONAL and asked:
+    if readiness in UNCONDITIONAL and requested:
         problems.append(
             _problem(
                 manifest,
                 "readiness",
-                f"{readiness} leaves no use for {', '.join(asked)}",
+                f"{readiness} leaves no use for {', '.join(requested)}",
             )
         )
     found = {}
-    for name, value in asked.items():
+    for name, value in requested.items():
         try:
-            found[name] = rules.parsed(value)
+            found[name] = rules.parse(value)
         except errors.RequestInvalid as error:
             problems.append(_problem(manifest, name, str(error)))
     if problems:
@@ -225,7 +237,7 @@ def of_annotations(manifest: Manifest, kind: Handler = ANY) -> Handler | None:
     if readiness in UNCONDITIONAL:
         return _unconditional(kind, readiness)
     if found:
-        return by_rules(
+        return from_rules(
             found.get("ready-when", ()),
             found.get("failed-when", ()),
             kind=kind,
@@ -240,8 +252,10 @@ def _unknown_readiness(readiness: str) -> str:
 def _unconditional(kind: Handler, readiness: str) -> Handler:
     """Return the handler for objects whose status does not count."""
     if readiness == "none":
-        return dataclasses.replace(kind, assess=ignored, ephemeral=True)
-    return dataclasses.replace(kind, assess=created)
+        return dataclasses.replace(
+            kind, assess=ignored_verdict, ephemeral=True
+        )
+    return dataclasses.replace(kind, assess=exists_verdict)
 
 
 def _problem(manifest: Manifest, name: str, what: str) -> Problem:

@@ -27,13 +27,13 @@ def service(obj: Manifest) -> Verdict:
     if not address:
         return base.in_progress("no clusterIP yet")
     if kind == "LoadBalancer":
-        return _balanced(obj)
+        return _load_balancer_verdict(obj)
     if address == "None":
         return base.current("headless")
     return base.current(f"{kind} {address}")
 
 
-def _balanced(obj: Manifest) -> Verdict:
+def _load_balancer_verdict(obj: Manifest) -> Verdict:
     reached = _addresses(obj)
     if reached:
         return base.current(f"LoadBalancer {reached}")
@@ -63,29 +63,29 @@ def _addresses(obj: Manifest) -> str:
     )
 
 
-def autoscaler(obj: Manifest) -> Verdict:
+def horizontal_pod_autoscaler(obj: Manifest) -> Verdict:
     """A HorizontalPodAutoscaler: can it scale, and has it the least number?"""
     if verdict := base.common_verdict(obj):
         return verdict
     found = fields.conditions(obj)
     able, active = found.get("AbleToScale"), found.get("ScalingActive")
-    if able and not able.true:
-        return base.in_progress(str(able), able.signal)
+    if able and not able.is_true:
+        return base.in_progress(str(able), able.as_error)
     if not active:
         return base.in_progress("not looked at by its controller yet")
     if active.reason == "ScalingDisabled":
         return base.current("switched off: its target has 0 replicas")
-    if not active.true:
+    if not active.is_true:
         # Metrics are missing as long as the first pods start; a metric or
         # selector that cannot be right is another matter.
         wrong = active.reason.startswith("Invalid")
-        return base.in_progress(str(active), active.signal if wrong else "")
-    least = fields.number(obj, ("spec", "minReplicas"))
-    least = 1 if least is None else least
-    have = fields.number(obj, ("status", "currentReplicas")) or 0
-    if have < least:
-        return base.in_progress(f"currentReplicas {have}/{least}")
-    return base.current(f"scales, {have} replica(s) now")
+        return base.in_progress(str(active), active.as_error if wrong else "")
+    minimum = fields.number(obj, ("spec", "minReplicas"))
+    minimum = 1 if minimum is None else minimum
+    actual = fields.number(obj, ("status", "currentReplicas")) or 0
+    if actual < minimum:
+        return base.in_progress(f"currentReplicas {actual}/{minimum}")
+    return base.current(f"scales, {actual} replica(s) now")
 
 
 def disruption_budget(obj: Manifest) -> Verdict:
@@ -94,13 +94,13 @@ def disruption_budget(obj: Manifest) -> Verdict:
         return verdict
     allowed = fields.conditions(obj).get("DisruptionAllowed")
     if allowed and allowed.reason == "SyncFailed":
-        return base.in_progress(str(allowed), allowed.signal)
-    have = fields.number(obj, ("status", "currentHealthy")) or 0
-    least = fields.number(obj, ("status", "desiredHealthy")) or 0
-    return base.current(f"{have} of at least {least} pod(s) healthy")
+        return base.in_progress(str(allowed), allowed.as_error)
+    healthy = fields.number(obj, ("status", "currentHealthy")) or 0
+    minimum = fields.number(obj, ("status", "desiredHealthy")) or 0
+    return base.current(f"{healthy} of at least {minimum} pod(s) healthy")
 
 
-def _target(obj: Manifest) -> tuple[ObjectRef, ...]:
+def _scale_target(obj: Manifest) -> tuple[ObjectRef, ...]:
     """The object whose number an autoscaler keeps."""
     ref = fields.mapping(obj, ("spec", "scaleTargetRef"))
     kind, name = fields.text(ref, ("kind",)), fields.text(ref, ("name",))
@@ -117,7 +117,7 @@ HANDLERS: Mapping[GroupKind, Handler] = {
         ingress, ApplyOrder.SCALING
     ),
     GroupKind("autoscaling", "HorizontalPodAutoscaler"): Handler(
-        autoscaler, ApplyOrder.SCALING, references=_target
+        horizontal_pod_autoscaler, ApplyOrder.SCALING, references=_scale_target
     ),
     GroupKind("policy", "PodDisruptionBudget"): Handler(
         disruption_budget, ApplyOrder.SCALING

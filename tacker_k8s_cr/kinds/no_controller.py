@@ -20,14 +20,14 @@ def resource_quota(obj: Manifest) -> Verdict:
     """
     if verdict := base.common_verdict(obj):
         return verdict
-    asked = fields.mapping(obj, ("spec", "hard"))
+    hard = fields.mapping(obj, ("spec", "hard"))
     counted = fields.mapping(obj, ("status", "hard"))
     missing = sorted(
-        str(name) for name in asked if counted.get(name) != asked[name]
+        str(name) for name in hard if counted.get(name) != hard[name]
     )
     if missing:
         return base.in_progress(f"not counted yet: {', '.join(missing)}")
-    return base.current(f"{len(asked)} limit(s) in force")
+    return base.current(f"{len(hard)} limit(s) in force")
 
 
 def _stored(rank: ApplyOrder, *kinds: str) -> dict[GroupKind, Handler]:

@@ -19,19 +19,19 @@ from tacker_k8s_cr.model.objects import Verdict
 class Observation:
     """The last view of an object.
 
-    :param sign: everything that progress would change: while it stays the
-        same, and the verdict has an error, the object is stalled.
-    :param still: since when it has.
+    :param fingerprint: everything that progress would change: while it stays
+        the same, and the verdict has an error, the object is stalled.
+    :param unchanged_since: when the fingerprint changed last.
     :param stall_timeout: seconds, if the object or its kind defines them.
-    :param first: nothing has moved since the first view.
+    :param is_first: nothing has moved since the first view.
     :param ephemeral: once current, the object may be deleted.
     """
 
     verdict: Verdict
-    sign: tuple[Any, ...] = ()
-    still: float = 0.0
+    fingerprint: tuple[Any, ...] = ()
+    unchanged_since: float = 0.0
     stall_timeout: float | None = None
-    first: bool = False
+    is_first: bool = False
     ephemeral: bool = False
 
 
@@ -44,44 +44,55 @@ def observe(
     last: Observation,
     now: float,
     *,
-    wanted: bool,
-    asked: Handler | None = None,
+    expected: bool,
+    override: Handler | None = None,
 ) -> Observation:
     """The view, after the last one.
 
-    :param wanted: whether the object is to be current, and not to go.
-    :param asked: the kind's handler as a request wants it to judge.
+    :param expected: whether the object is to be current, and not to go.
+    :param override: the kind's handler as a request wants it to judge.
     """
-    handler = _handler(obj, kind, asked)
+    handler = _handler(obj, kind, override)
     verdict = handler.assess(obj)
     if (
-        wanted
+        expected
         and handler.ephemeral
         and verdict.state is State.TERMINATING
-        and (lived := handler.assess(_undeleted(obj))).state is State.CURRENT
+        and (undeleted := handler.assess(_undeleted(obj))).state
+        is State.CURRENT
     ):
-        verdict = lived
-    sign = (verdict.state, verdict.error, *progress_fingerprint(obj))
-    still = last.still if last.sign == sign else now
-    first = not last.sign or (last.first and last.sign == sign)
-    limit = stall_timeout(obj, asked or kind)
+        verdict = undeleted
+    fingerprint = (verdict.state, verdict.error, *progress_fingerprint(obj))
+    unchanged_since = (
+        last.unchanged_since if last.fingerprint == fingerprint else now
+    )
+    is_first = not last.fingerprint or (
+        last.is_first and last.fingerprint == fingerprint
+    )
     return Observation(
-        verdict, sign, still, limit, first, ephemeral=handler.ephemeral
+        verdict,
+        fingerprint,
+        unchanged_since,
+        stall_timeout(obj, override or kind),
+        is_first,
+        handler.ephemeral,
     )
 
 
-def _handler(obj: Manifest, kind: Handler, asked: Handler | None) -> Handler:
+def _handler(
+    obj: Manifest, kind: Handler, override: Handler | None
+) -> Handler:
     """The kind's, as the object's own annotations or a request change it.
 
     Those of a manifest were checked; another client may have edited the
     object since, which must not end the wait for all objects.
     """
     if not objects.has_annotations(obj):
-        return asked or kind
+        return override or kind
     try:
-        return generic.of_annotations(obj, kind) or asked or kind
+        return generic.from_annotations(obj, kind) or override or kind
     except errors.PackageInvalid:
-        return asked or kind
+        return override or kind
 
 
 def _undeleted(obj: Manifest) -> Manifest:
@@ -113,8 +124,8 @@ def progress_fingerprint(obj: Manifest) -> tuple[Any, ...]:
         for key, value in sorted(status.items())
         if isinstance(value, int | bool)
     )
-    told = tuple(
+    conditions = tuple(
         (kind, item.get("status"), item.get("reason"))
         for kind, item in sorted(objects.conditions(obj).items())
     )
-    return (objects.generation(obj), numbers, told)
+    return (objects.generation(obj), numbers, conditions)

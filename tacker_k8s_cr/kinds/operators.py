@@ -17,45 +17,45 @@ from tacker_k8s_cr.model.objects import GroupKind
 
 
 @dataclasses.dataclass(frozen=True)
-class Row:
+class KindRules:
     """Kinds of one group that are judged alike.
 
     :param names: of the kinds; none for any kind of the group. A name or
         group that begins with a star stands for all that end so.
     :param source: where it is said what they report.
-    :param current: rules, all of which an object that is current meets.
-    :param failed: rules, any of which an object that has failed meets.
+    :param ready_when: rules, all of which an object that is current meets.
+    :param failed_when: rules, any of which an object that has failed meets.
         Without either, no controller reports on these kinds.
-    :param fleeting: the controller deletes an object once it is done.
+    :param ephemeral: the controller deletes an object once it is done.
     """
 
     group: str
     names: tuple[str, ...]
     source: str
-    current: tuple[str, ...] = ()
-    failed: tuple[str, ...] = ()
-    fleeting: bool = False
+    ready_when: tuple[str, ...] = ()
+    failed_when: tuple[str, ...] = ()
+    ephemeral: bool = False
 
     @property
     def handler(self) -> Handler:
         """Raises RequestInvalid for an invalid rule."""
-        if not (self.current or self.failed):
+        if not (self.ready_when or self.failed_when):
             return generic.STORED
-        found = generic.by_rules(self.current, self.failed)
-        return dataclasses.replace(found, ephemeral=self.fleeting)
+        found = generic.from_rules(self.ready_when, self.failed_when)
+        return dataclasses.replace(found, ephemeral=self.ephemeral)
 
     @property
-    def wide(self) -> bool:
+    def is_pattern(self) -> bool:
         """Whether it covers groups or kinds that cannot be listed."""
         return "*" in self.group or not self.names
 
-    def about(self, group_kind: GroupKind) -> bool:
-        return _like(self.group, group_kind.group) and (
+    def matches(self, group_kind: GroupKind) -> bool:
+        return _matches(self.group, group_kind.group) and (
             not self.names or group_kind.kind in self.names
         )
 
 
-def _like(pattern: str, text: str) -> bool:
+def _matches(pattern: str, text: str) -> bool:
     if pattern.startswith("*"):
         return text.endswith(pattern[1:])
     return text == pattern
@@ -65,8 +65,8 @@ _ELASTIC = "elastic/cloud-on-k8s pkg/apis/common/v1/common.go"
 _PHASE_READY = ("status.phase=Ready",)
 _STATE_READY = ("status.state=ready|paused",)
 
-ROWS: tuple[Row, ...] = (
-    Row(
+ROWS: tuple[KindRules, ...] = (
+    KindRules(
         "networking.istio.io",
         (
             "DestinationRule",
@@ -81,7 +81,7 @@ ROWS: tuple[Row, ...] = (
         ),
         "istio.io, Configuration Status Field: disabled by default",
     ),
-    Row(
+    KindRules(
         "security.istio.io",
         (
             "AuthorizationPolicy",
@@ -90,17 +90,17 @@ ROWS: tuple[Row, ...] = (
         ),
         "istio.io, Configuration Status Field: disabled by default",
     ),
-    Row(
+    KindRules(
         "telemetry.istio.io",
         ("Telemetry",),
         "istio.io, Configuration Status Field: disabled by default",
     ),
-    Row(
+    KindRules(
         "extensions.istio.io",
         ("WasmPlugin",),
         "istio.io, Configuration Status Field: disabled by default",
     ),
-    Row(
+    KindRules(
         "monitoring.coreos.com",
         (
             "AlertmanagerConfig",
@@ -113,7 +113,7 @@ ROWS: tuple[Row, ...] = (
         "prometheus-operator pkg/operator/config.go: the feature gate "
         "StatusForConfigurationResources is off",
     ),
-    Row(
+    KindRules(
         "elasticsearch.k8s.elastic.co",
         ("Elasticsearch",),
         "elastic/cloud-on-k8s pkg/apis/elasticsearch/v1/"
@@ -122,7 +122,7 @@ ROWS: tuple[Row, ...] = (
         ("status.phase=Invalid",),
     ),
     *(
-        Row(group, (kind,), _ELASTIC, ("status.health=green",))
+        KindRules(group, (kind,), _ELASTIC, ("status.health=green",))
         for group, kind in (
             ("agent.k8s.elastic.co", "Agent"),
             ("apm.k8s.elastic.co", "ApmServer"),
@@ -133,14 +133,14 @@ ROWS: tuple[Row, ...] = (
             ("maps.k8s.elastic.co", "ElasticMapsServer"),
         )
     ),
-    Row(
+    KindRules(
         "nvidia.com",
         ("ClusterPolicy",),
         "NVIDIA/gpu-operator api/nvidia/v1/clusterpolicy_types.go",
         ("status.state=ready",),
     ),
     # What failed to be created or updated is tried again.
-    Row(
+    KindRules(
         "acid.zalan.do",
         ("postgresql",),
         "zalando/postgres-operator pkg/apis/acid.zalan.do/v1/const.go",
@@ -148,65 +148,65 @@ ROWS: tuple[Row, ...] = (
         ("status.PostgresClusterStatus=Invalid",),
     ),
     # The phase Failed is left when the next try succeeds.
-    Row(
+    KindRules(
         "mongodbcommunity.mongodb.com",
         ("MongoDBCommunity",),
         "mongodb/mongodb-kubernetes-operator api/v1/mongodbcommunity_types.go",
         ("status.phase=Running",),
     ),
-    Row(
+    KindRules(
         "psmdb.percona.com",
         ("PerconaServerMongoDB",),
         "percona/percona-server-mongodb-operator pkg/apis/psmdb/v1/"
         "psmdb_types.go",
         _STATE_READY,
     ),
-    Row(
+    KindRules(
         "pxc.percona.com",
         ("PerconaXtraDBCluster",),
         "percona/percona-xtradb-cluster-operator pkg/apis/pxc/v1/pxc_types.go",
         _STATE_READY,
     ),
-    Row(
+    KindRules(
         "postgresql.cnpg.io",
         ("Database", "Publication", "Subscription"),
         "cloudnative-pg/cloudnative-pg api/v1/database_types.go",
         ("status.applied=true",),
     ),
-    Row(
+    KindRules(
         "postgresql.cnpg.io",
         ("Pooler",),
         "cloudnative-pg/cloudnative-pg api/v1/pooler_types.go",
         ("status.instances=.spec.instances",),
     ),
-    Row(
+    KindRules(
         "postgresql.cnpg.io",
         ("Backup",),
         "cloudnative-pg/cloudnative-pg api/v1/backup_types.go",
         ("status.phase=completed",),
         ("status.phase=failed",),
-        fleeting=True,
+        ephemeral=True,
     ),
-    Row(
+    KindRules(
         "postgresql.cnpg.io",
         ("ScheduledBackup",),
         "cloudnative-pg/cloudnative-pg api/v1/scheduledbackup_types.go",
     ),
-    Row(
+    KindRules(
         "clickhouse.altinity.com",
         ("ClickHouseInstallation",),
         "Altinity/clickhouse-operator pkg/apis/clickhouse.altinity.com/v1/"
         "type_status.go",
         ("status.status=Completed",),
     ),
-    Row(
+    KindRules(
         "clickhouse-keeper.altinity.com",
         ("ClickHouseKeeperInstallation",),
         "Altinity/clickhouse-operator pkg/apis/"
         "clickhouse-keeper.altinity.com/v1/type_status.go",
         ("status.status=Completed",),
     ),
-    Row(
+    KindRules(
         "rabbitmq.com",
         ("RabbitmqCluster",),
         "rabbitmq/cluster-operator api/v1beta1/rabbitmqcluster_status.go",
@@ -217,13 +217,13 @@ ROWS: tuple[Row, ...] = (
         ),
     ),
     # The custom resource has no status sub-resource, but a status.
-    Row(
+    KindRules(
         "argoproj.io",
         ("Application",),
         "argoproj/argo-cd pkg/apis/application/v1alpha1/types.go",
         ("status.sync.status=Synced", "status.health.status=Healthy"),
     ),
-    Row(
+    KindRules(
         "argoproj.io",
         ("ApplicationSet",),
         "argoproj/argo-cd pkg/apis/application/v1alpha1/"
@@ -231,7 +231,7 @@ ROWS: tuple[Row, ...] = (
         ("condition=ResourcesUpToDate",),
     ),
     # The observed generation is text.
-    Row(
+    KindRules(
         "argoproj.io",
         ("Rollout",),
         "argoproj/argo-rollouts pkg/apis/rollouts/v1alpha1/types.go",
@@ -240,63 +240,63 @@ ROWS: tuple[Row, ...] = (
             "status.phase=Healthy",
         ),
     ),
-    Row(
+    KindRules(
         "argoproj.io",
         ("Workflow",),
         "argoproj/argo-workflows pkg/apis/workflow/v1alpha1/workflow_phase.go",
         ("status.phase=Succeeded",),
         ("status.phase=Failed|Error",),
-        fleeting=True,
+        ephemeral=True,
     ),
-    Row(
+    KindRules(
         "argoproj.io",
         ("ClusterWorkflowTemplate", "CronWorkflow", "WorkflowTemplate"),
         "argoproj/argo-workflows pkg/apis/workflow/v1alpha1/"
         "cron_workflow_types.go",
     ),
-    Row(
+    KindRules(
         "pkg.crossplane.io",
         ("Configuration", "Function", "Provider"),
         "crossplane/crossplane apis/pkg/v1/conditions.go",
         ("condition=Installed", "condition=Healthy"),
     ),
-    Row(
+    KindRules(
         "apiextensions.crossplane.io",
         ("CompositeResourceDefinition",),
         "crossplane/crossplane apis/apiextensions/v1/conditions.go",
         ("condition=Established",),
     ),
-    Row(
+    KindRules(
         "apiextensions.crossplane.io",
         ("Composition",),
         "crossplane/crossplane apis/apiextensions/v1/composition_types.go",
     ),
-    Row(
+    KindRules(
         "*.crossplane.io",
         ("ClusterProviderConfig", "ProviderConfig"),
         "crossplane/crossplane-runtime: only its users are counted",
     ),
-    Row(
+    KindRules(
         "*.upbound.io",
         ("ClusterProviderConfig", "ProviderConfig"),
         "crossplane/crossplane-runtime: only its users are counted",
     ),
     # Those of today show Ready as well; this is true of all.
-    Row(
+    KindRules(
         "*.services.k8s.aws",
         (),
         "aws-controllers-k8s/runtime apis/core/v1alpha1/conditions.go",
         ("condition=ACK.ResourceSynced",),
         ("condition=ACK.Terminal",),
     ),
-    Row(
+    KindRules(
         "templates.gatekeeper.sh",
         ("ConstraintTemplate",),
         "open-policy-agent/frameworks constraint/pkg/apis/templates/v1/"
         "constrainttemplate_types.go",
         ("status.created=true",),
     ),
-    Row(
+    KindRules(
         "constraints.gatekeeper.sh",
         (),
         "open-policy-agent/gatekeeper apis/status/v1beta1/"
@@ -306,13 +306,13 @@ ROWS: tuple[Row, ...] = (
             "status.byPod.0.enforced=true",
         ),
     ),
-    Row(
+    KindRules(
         "bitnami.com",
         ("SealedSecret",),
         "bitnami-labs/sealed-secrets pkg/apis/sealedsecrets/v1alpha1/types.go",
         ("condition=Synced",),
     ),
-    Row(
+    KindRules(
         "ceph.rook.io",
         (
             "CephBlockPool",
@@ -328,13 +328,13 @@ ROWS: tuple[Row, ...] = (
         "rook/rook pkg/apis/ceph.rook.io/v1/types.go",
         _PHASE_READY,
     ),
-    Row(
+    KindRules(
         "ceph.rook.io",
         ("CephCluster", "CephObjectStore"),
         "rook/rook pkg/apis/ceph.rook.io/v1/types.go",
         ("status.phase=Ready|Connected",),
     ),
-    Row(
+    KindRules(
         "snapshot.storage.k8s.io",
         ("VolumeSnapshot", "VolumeSnapshotContent"),
         "kubernetes-csi/external-snapshotter client/apis/volumesnapshot/v1/"
@@ -342,22 +342,22 @@ ROWS: tuple[Row, ...] = (
         ("status.readyToUse=true",),
     ),
     # One that waits for its first consumer is like a claim that binds late.
-    Row(
+    KindRules(
         "cdi.kubevirt.io",
         ("DataVolume",),
         "kubevirt/containerized-data-importer-api pkg/apis/core/v1beta1/"
         "types.go",
         ("status.phase=Succeeded|WaitForFirstConsumer|PendingPopulation",),
-        fleeting=True,
+        ephemeral=True,
     ),
-    Row(
+    KindRules(
         "kubevirt.io",
         ("VirtualMachineInstance",),
         "kubevirt/api core/v1/types.go",
         ("condition=Ready",),
         ("status.phase=Failed",),
     ),
-    Row(
+    KindRules(
         "apps.kruise.io",
         ("CloneSet", "StatefulSet"),
         "openkruise/kruise apis/apps: counters as those of the built-in kinds",
@@ -366,34 +366,34 @@ ROWS: tuple[Row, ...] = (
             "status.readyReplicas=.spec.replicas",
         ),
     ),
-    Row(
+    KindRules(
         "minio.min.io",
         ("Tenant",),
         "minio/operator pkg/controller/main-controller.go",
         ("status.currentState=Initialized",),
     ),
-    Row(
+    KindRules(
         "objectbucket.io",
         ("ObjectBucketClaim",),
         "kube-object-storage/lib-bucket-provisioner pkg/apis/"
         "objectbucket.io/v1alpha1/objectbucketclaim_types.go",
         ("status.phase=Bound",),
     ),
-    Row(
+    KindRules(
         "opentelemetry.io",
         ("Instrumentation", "OpenTelemetryCollector"),
         "open-telemetry/opentelemetry-operator apis/v1beta1/"
         "opentelemetrycollector_types.go: it reports a version and counts",
     ),
-    Row(
+    KindRules(
         "sparkoperator.k8s.io",
         ("SparkApplication",),
         "kubeflow/spark-operator api/v1beta2/sparkapplication_types.go",
         ("status.applicationState.state=RUNNING|COMPLETED",),
         ("status.applicationState.state=FAILED",),
-        fleeting=True,
+        ephemeral=True,
     ),
-    Row(
+    KindRules(
         "metal3.io",
         ("BareMetalHost",),
         "metal3-io/baremetal-operator apis/metal3.io/v1alpha1/"
@@ -404,7 +404,7 @@ ROWS: tuple[Row, ...] = (
             '"externally provisioned"|unmanaged',
         ),
     ),
-    Row(
+    KindRules(
         "metallb.io",
         (
             "BFDProfile",
@@ -416,105 +416,105 @@ ROWS: tuple[Row, ...] = (
         ),
         "metallb/metallb api/v1beta1: their status is empty, or counts",
     ),
-    Row(
+    KindRules(
         "sriovnetwork.openshift.io",
         ("SriovNetworkNodePolicy", "SriovNetworkPoolConfig"),
         "k8snetworkplumbingwg/sriov-network-operator api/v1: empty status",
     ),
-    Row(
+    KindRules(
         "keda.sh",
         ("ClusterTriggerAuthentication", "TriggerAuthentication"),
         "kedacore/keda apis/keda/v1alpha1/triggerauthentication_types.go: "
         "it lists only its users",
     ),
-    Row(
+    KindRules(
         "projectcontour.io",
         ("HTTPProxy",),
         "projectcontour/contour apis/projectcontour/v1/detailedconditions.go",
         ("condition=Valid",),
     ),
-    Row(
+    KindRules(
         "grafana.integreatly.org",
         ("Grafana",),
         "grafana/grafana-operator api/v1beta1/grafana_types.go",
         ("status.stage=complete", "status.stageStatus=success"),
     ),
-    Row(
+    KindRules(
         "operator.victoriametrics.com",
         ("VMAgent", "VMAlert", "VMAlertmanager", "VMCluster", "VMSingle"),
         "VictoriaMetrics/operator api/operator/v1beta1/vmextra_types.go",
         ("status.updateStatus=operational",),
     ),
-    Row(
+    KindRules(
         "ray.io",
         ("RayCluster",),
         "ray-project/kuberay ray-operator/apis/ray/v1/raycluster_types.go",
         ("status.state=ready|suspended",),
     ),
-    Row(
+    KindRules(
         "ray.io",
         ("RayJob",),
         "ray-project/kuberay ray-operator/apis/ray/v1/rayjob_types.go",
         ("status.jobDeploymentStatus=Complete|Suspended",),
         ("status.jobDeploymentStatus=Failed|ValidationFailed",),
-        fleeting=True,
+        ephemeral=True,
     ),
-    Row(
+    KindRules(
         "flink.apache.org",
         ("FlinkDeployment", "FlinkSessionJob"),
         "apache/flink-kubernetes-operator ResourceLifecycleState.java",
         ("status.lifecycleState=STABLE|SUSPENDED",),
         ("status.lifecycleState=FAILED",),
     ),
-    Row(
+    KindRules(
         "velero.io",
         ("Backup", "Restore"),
         "vmware-tanzu/velero pkg/apis/velero/v1/backup_types.go",
         ("status.phase=Completed",),
         ("status.phase=Failed|PartiallyFailed|FailedValidation",),
-        fleeting=True,
+        ephemeral=True,
     ),
-    Row(
+    KindRules(
         "velero.io",
         ("Schedule",),
         "vmware-tanzu/velero pkg/apis/velero/v1/schedule_types.go",
         ("status.phase=Enabled",),
         ("status.phase=FailedValidation",),
     ),
-    Row(
+    KindRules(
         "velero.io",
         ("BackupStorageLocation",),
         "vmware-tanzu/velero pkg/apis/velero/v1/"
         "backupstoragelocation_types.go",
         ("status.phase=Available",),
     ),
-    Row(
+    KindRules(
         "operators.coreos.com",
         ("ClusterServiceVersion",),
         "operator-framework/api pkg/operators/v1alpha1/"
         "clusterserviceversion_types.go",
         ("status.phase=Succeeded",),
     ),
-    Row(
+    KindRules(
         "operators.coreos.com",
         ("InstallPlan",),
         "operator-framework/api pkg/operators/v1alpha1/installplan_types.go",
         ("status.phase=Complete",),
         ("status.phase=Failed",),
     ),
-    Row(
+    KindRules(
         "operators.coreos.com",
         ("Subscription",),
         "operator-framework/api pkg/operators/v1alpha1/subscription_types.go",
         ("status.state=AtLatestKnown|UpgradeAvailable",),
     ),
-    Row(
+    KindRules(
         "operators.coreos.com",
         ("CatalogSource",),
         "operator-framework/api pkg/operators/v1alpha1/catalogsource_types.go",
         ("status.connectionState.lastObservedState=READY",),
     ),
-    Row(
+    KindRules(
         "operators.coreos.com",
         ("OperatorGroup",),
         "operator-framework/api pkg/operators/v1/operatorgroup_types.go",
@@ -525,19 +525,19 @@ ROWS: tuple[Row, ...] = (
 HANDLERS: Mapping[GroupKind, Handler] = {
     GroupKind(row.group, name): row.handler
     for row in ROWS
-    if not row.wide
+    if not row.is_pattern
     for name in row.names
 }
 
-_WIDE = tuple((row, row.handler) for row in ROWS if row.wide)
+_PATTERNS = tuple((row, row.handler) for row in ROWS if row.is_pattern)
 
 
-def _of_projects(group_kind: GroupKind) -> Handler | None:
+def _of_pattern(group_kind: GroupKind) -> Handler | None:
     """Return the handler of a kind that its group identifies."""
-    for row, handler in _WIDE:
-        if row.about(group_kind):
+    for row, handler in _PATTERNS:
+        if row.matches(group_kind):
             return handler
     return None
 
 
-FAMILIES: tuple[Resolver, ...] = (_of_projects,)
+FAMILIES: tuple[Resolver, ...] = (_of_pattern,)

@@ -20,7 +20,7 @@ from tacker_k8s_cr.model.objects import Verdict
 Result = TypeVar("Result")
 
 
-def faults(handler: Handler) -> Iterator[str]:
+def invalid_fields(handler: Handler) -> Iterator[str]:
     """What of a handler's fields is not as the others rely on it to be."""
     for name in (
         "assess",
@@ -29,9 +29,9 @@ def faults(handler: Handler) -> Iterator[str]:
         "child_selectors",
         "time_to_live",
     ):
-        given = getattr(handler, name)
-        if not callable(given) and (given is not None or name == "assess"):
-            yield f"{name} must be a function, got {given!r}"
+        value = getattr(handler, name)
+        if not callable(value) and (value is not None or name == "assess"):
+            yield f"{name} must be a function, got {value!r}"
     if not isinstance(handler.rank, ApplyOrder):
         yield f"rank must be an ApplyOrder, got {handler.rank!r}"
     path = handler.replicas
@@ -41,8 +41,8 @@ def faults(handler: Handler) -> Iterator[str]:
             f"{path!r}"
         )
     for name in ("prune_protected", "delete_exclusively", "ephemeral"):
-        if not isinstance(given := getattr(handler, name), bool):
-            yield f"{name} must be True or False, got {given!r}"
+        if not isinstance(value := getattr(handler, name), bool):
+            yield f"{name} must be True or False, got {value!r}"
     limit = handler.stall_timeout
     if limit is not None and not (_is_number(limit) and limit > 0):
         yield f"stall_timeout must be seconds above 0 or None, got {limit!r}"
@@ -59,7 +59,7 @@ def guard(handler: Handler) -> Handler:
     No other rule is used instead: it would judge an object in a way that
     was not requested.
     """
-    refuse, children, made, ttl = (
+    get_refusal, get_references, get_selectors, get_ttl = (
         handler.refuse_replicas,
         handler.references,
         handler.child_selectors,
@@ -68,34 +68,36 @@ def guard(handler: Handler) -> Handler:
 
     def assess(obj: Manifest) -> Verdict:
         call = _Call(handler.name, "assess", obj)
-        return call.result(lambda: handler.assess(obj), _verdict, "a Verdict")
+        return call.run(lambda: handler.assess(obj), _verdict, "a Verdict")
 
     def refusal(obj: Manifest, number: int) -> str | None:
         call = _Call(handler.name, "refuse_replicas", obj)
-        return call.result(
-            lambda: refuse and refuse(obj, number), _reason, "a text or None"
+        return call.run(
+            lambda: get_refusal and get_refusal(obj, number),
+            _reason,
+            "a text or None",
         )
 
     def references(obj: Manifest) -> tuple[ObjectRef, ...]:
         call = _Call(handler.name, "references", obj)
-        return call.result(
-            lambda: children(obj) if children else (),
+        return call.run(
+            lambda: get_references(obj) if get_references else (),
             _references,
             "a tuple of ObjectRefs",
         )
 
     def selectors(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
         call = _Call(handler.name, "child_selectors", obj)
-        return call.result(
-            lambda: made(obj) if made else (),
+        return call.run(
+            lambda: get_selectors(obj) if get_selectors else (),
             _selectors,
             "a tuple of pairs of a GroupKind and a label selector",
         )
 
     def time_to_live(obj: Manifest) -> float | None:
         call = _Call(handler.name, "time_to_live", obj)
-        return call.result(
-            lambda: ttl(obj) if ttl else None,
+        return call.run(
+            lambda: get_ttl(obj) if get_ttl else None,
             lambda found: found is None or _is_number(found),
             "a number or None",
         )
@@ -103,10 +105,10 @@ def guard(handler: Handler) -> Handler:
     return dataclasses.replace(
         handler,
         assess=assess,
-        time_to_live=time_to_live if ttl else None,
-        refuse_replicas=refusal if refuse else None,
-        references=references if children else None,
-        child_selectors=selectors if made else None,
+        time_to_live=time_to_live if get_ttl else None,
+        refuse_replicas=refusal if get_refusal else None,
+        references=references if get_references else None,
+        child_selectors=selectors if get_selectors else None,
     )
 
 
@@ -118,7 +120,7 @@ class _Call:
     function: str
     obj: Manifest
 
-    def result(
+    def run(
         self,
         function: Callable[[], Result],
         good: Callable[[Any], bool],
@@ -129,7 +131,7 @@ class _Call:
         except Exception as error:
             # Without its text, which may quote the object.
             raise self._failed(
-                f"raised {type(error).__name__}{_place(error)}"
+                f"raised {type(error).__name__}{_innermost_line(error)}"
             ) from error
         if not good(found):
             raise self._failed(
@@ -142,15 +144,15 @@ class _Call:
         return errors.HandlerFailed(self.name, ref, f"{self.function} {why}")
 
 
-def _place(error: Exception) -> str:
+def _innermost_line(error: Exception) -> str:
     """The innermost place that an error came from."""
     trace = error.__traceback__
-    place = ""
+    line = ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename.rpartition("/")[2]
-        place = f" in line {trace.tb_lineno} of {file}"
+        line = f" in line {trace.tb_lineno} of {file}"
         trace = trace.tb_next
-    return place
+    return line
 
 
 def _verdict(found: Any) -> bool:

@@ -28,7 +28,7 @@ def registry(built_in: Registry = kinds.BUILT_IN) -> Registry:
     Raises PluginInvalid for one that cannot be loaded: leaving it out
     would judge its kinds by other rules than the operator installed.
     """
-    return with_plugins(built_in, _found())
+    return with_plugins(built_in, _installed())
 
 
 def with_plugins(
@@ -43,7 +43,7 @@ def with_plugins(
                 raise errors.PluginInvalid(
                     name, f"{by[group_kind]} describes {group_kind} as well"
                 )
-            if why := "; ".join(plugin_guard.faults(handler)):
+            if why := "; ".join(plugin_guard.invalid_fields(handler)):
                 raise errors.PluginInvalid(name, f"{group_kind}: {why}")
             by[group_kind] = name
             handlers[group_kind] = plugin_guard.guard(
@@ -52,20 +52,20 @@ def with_plugins(
     return built_in.with_handlers(handlers) if handlers else built_in
 
 
-def _found() -> list[tuple[str, Any]]:
+def _installed() -> list[tuple[str, Any]]:
     # Imported here: a module that only describes a kind does not need it.
     import stevedore
 
     # Only for the list: some of what a module may raise when it is loaded
     # stevedore passes on without saying whose it is.
     manager = stevedore.NamedExtensionManager(NAMESPACE, ())
-    found = sorted(
+    handlers = sorted(
         manager.list_entry_points(), key=lambda e: (e.name, e.value)
     )
-    return [(entry_point.name, _loaded(entry_point)) for entry_point in found]
+    return [(entry_point.name, _load(entry_point)) for entry_point in handlers]
 
 
-def _loaded(entry_point: importlib.metadata.EntryPoint) -> Any:
+def _load(entry_point: importlib.metadata.EntryPoint) -> Any:
     try:
         return entry_point.load()
     except (Exception, SystemExit) as error:
@@ -77,19 +77,19 @@ def _loaded(entry_point: importlib.metadata.EntryPoint) -> Any:
 
 
 def _handlers(name: str, plugin: Any) -> Mapping[GroupKind, Handler]:
-    given = plugin
+    handlers = plugin
     if callable(plugin):
         try:
-            given = plugin()
+            handlers = plugin()
         except (Exception, SystemExit) as error:
             raise errors.PluginInvalid(
                 name, f"it raised {type(error).__name__}: {error}"
             ) from error
-    if not isinstance(given, Mapping) or not all(
+    if not isinstance(handlers, Mapping) or not all(
         isinstance(key, GroupKind) and isinstance(value, Handler)
-        for key, value in given.items()
+        for key, value in handlers.items()
     ):
         raise errors.PluginInvalid(
             name, "it gives no mapping of GroupKind to Handler"
         )
-    return given
+    return handlers

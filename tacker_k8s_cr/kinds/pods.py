@@ -15,10 +15,10 @@ from tacker_k8s_cr.model.objects import Verdict
 
 POD = GroupKind("", "Pod")
 
-IMAGE = ("ErrImagePull", "ImagePullBackOff")
+IMAGE_ERRORS = ("ErrImagePull", "ImagePullBackOff")
 """A kubelet shows these two in turn for one trouble: it tries, then waits."""
 
-WRONG = (
+CONTAINER_ERRORS = (
     "CreateContainerConfigError",
     "CreateContainerError",
     "ErrImageNeverPull",
@@ -28,7 +28,7 @@ WRONG = (
 )
 """Other reasons for which a kubelet keeps a container waiting and retries."""
 
-CRASHED = 2
+MIN_CRASHES = 2
 """Restarts after which a container that is not ready counts as crashing.
 
 While it runs between two crashes, nothing else distinguishes it from one
@@ -46,12 +46,17 @@ def pod(obj: Manifest) -> Verdict:
         return base.failed(_failure(obj))
     found = fields.conditions(obj)
     ready = found.get("Ready")
-    if phase == "Running" and ready and ready.true and not ready.behind(obj):
+    if (
+        phase == "Running"
+        and ready
+        and ready.is_true
+        and not ready.is_outdated(obj)
+    ):
         return base.current("Ready")
-    if trouble := _trouble(obj):
+    if trouble := _container_error(obj):
         return trouble
     scheduled = found.get("PodScheduled")
-    if scheduled and not scheduled.true:
+    if scheduled and not scheduled.is_true:
         return base.in_progress(str(scheduled))
     if ready:
         return base.in_progress(f"phase {phase}; {ready}")
@@ -77,23 +82,23 @@ def _containers(obj: Manifest) -> tuple[Mapping[str, object], ...]:
     ) + fields.mappings(obj, ("status", "containerStatuses"))
 
 
-def _trouble(obj: Manifest) -> Verdict | None:
+def _container_error(obj: Manifest) -> Verdict | None:
     """Return the error of the first container that its kubelet cannot run."""
     for container in _containers(obj):
         waiting = fields.mapping(container, ("state", "waiting"))
         reason = fields.text(waiting, ("reason",))
         message = fields.one_line(fields.text(waiting, ("message",)))
         name = f"container {fields.text(container, ('name',))}"
-        told = ": ".join(part for part in (name, reason, message) if part)
-        if reason in IMAGE:
-            return base.in_progress(told, "ContainersReady/ImagePullBackOff")
-        if reason in WRONG:
-            return base.in_progress(told, f"ContainersReady/{reason}")
+        error = ": ".join(part for part in (name, reason, message) if part)
+        if reason in IMAGE_ERRORS:
+            return base.in_progress(error, "ContainersReady/ImagePullBackOff")
+        if reason in CONTAINER_ERRORS:
+            return base.in_progress(error, f"ContainersReady/{reason}")
         restarts = fields.number(container, ("restartCount",)) or 0
         ready = fields.is_true(container, ("ready",))
         ended = fields.mapping(container, ("lastState", "terminated"))
         code = fields.number(ended, ("exitCode",)) or 0
-        crashing = not ready and code != 0 and restarts >= CRASHED
+        crashing = not ready and code != 0 and restarts >= MIN_CRASHES
         if reason == "CrashLoopBackOff" or crashing:
             return base.in_progress(
                 f"{name} crashes: exit code {code}, {restarts} restart(s)",
@@ -107,9 +112,11 @@ def job(obj: Manifest) -> Verdict:
     if verdict := base.common_verdict(obj):
         return verdict
     found = fields.conditions(obj)
-    if bad := fields.first(found, ("Failed", "FailureTarget"), "True"):
+    if bad := fields.first_with_status(
+        found, ("Failed", "FailureTarget"), "True"
+    ):
         return base.failed(str(bad))
-    if fields.first(found, ("Complete",), "True"):
+    if fields.first_with_status(found, ("Complete",), "True"):
         done = fields.number(obj, ("status", "succeeded")) or 0
         return base.current(f"Complete, {done} pod(s) succeeded")
     if fields.is_true(obj, ("spec", "suspend")):
@@ -134,7 +141,7 @@ def cron_job(obj: Manifest) -> Verdict:
 
 
 def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    return fields.selected(POD, obj, ("spec", "selector"))
+    return fields.selected_children(POD, obj, ("spec", "selector"))
 
 
 JOB = GroupKind("batch", "Job")

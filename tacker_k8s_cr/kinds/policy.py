@@ -16,9 +16,9 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.selectors import ExpectedKind
 from tacker_k8s_cr.model.selectors import KindChoice
 from tacker_k8s_cr.model.selectors import Subject
-from tacker_k8s_cr.model.selectors import expected
 from tacker_k8s_cr.model.selectors import lookup
-from tacker_k8s_cr.model.selectors import subject
+from tacker_k8s_cr.model.selectors import parse_expected_kind
+from tacker_k8s_cr.model.selectors import parse_subject
 
 NAMESPACE_MODES = ("default", "force", "strict")
 
@@ -27,14 +27,14 @@ NAMESPACE_MODES = ("default", "force", "strict")
 class Readiness:
     """When the objects of a kind, or one object, are current.
 
-    :param of: what it is about.
+    :param subject: what it is about.
     :param readiness: ``status``, ``exists`` or ``none``, as in the annotation.
     :param ready_when: rules, as text or as ``kinds.rules`` reads them.
     :param failed_when: likewise.
     :param stall_timeout: seconds; None for the limit of the operation.
     """
 
-    of: Subject
+    subject: Subject
     readiness: str = ""
     ready_when: tuple[str | Mapping[str, Any], ...] = ()
     failed_when: tuple[str | Mapping[str, Any], ...] = ()
@@ -54,7 +54,7 @@ class Readiness:
             )
         except errors.RequestInvalid as error:
             raise errors.RequestInvalid(
-                f"readiness of {self.of}: {error}"
+                f"readiness of {self.subject}: {error}"
             ) from error
         if self.stall_timeout is not None:
             return dataclasses.replace(
@@ -62,19 +62,22 @@ class Readiness:
             )
         if found is None:
             raise errors.RequestInvalid(
-                f"readiness of {self.of}: it needs readiness, ready_when, "
+                f"readiness of {self.subject}: it needs readiness, ready_when, "
                 "failed_when or stall_timeout"
             )
         return found
 
     def as_dict(self) -> dict[str, Any]:
-        said = {
+        values = {
             "readiness": self.readiness,
             "ready_when": list(self.ready_when),
             "failed_when": list(self.failed_when),
             "stall_timeout": self.stall_timeout,
         }
-        return {"of": str(self.of), **{k: v for k, v in said.items() if v}}
+        return {
+            "of": str(self.subject),
+            **{k: v for k, v in values.items() if v},
+        }
 
 
 @dataclasses.dataclass(frozen=True)
@@ -123,18 +126,19 @@ class Policy:
             raise errors.RequestInvalid(
                 f"statefulset_claims: expected delete or retain, got {value!r}"
             )
-        subjects = [item.of for item in self.readiness]
-        if twice := {str(s) for s in subjects if subjects.count(s) > 1}:
+        subjects = [item.subject for item in self.readiness]
+        if duplicates := {str(s) for s in subjects if subjects.count(s) > 1}:
             raise errors.RequestInvalid(
-                f"readiness: {', '.join(sorted(twice))} is named twice"
+                f"readiness: {', '.join(sorted(duplicates))} is named twice"
             )
 
-    def judging(self, registry: Registry) -> Registry:
+    def apply_to(self, registry: Registry) -> Registry:
         """Return the registry with the readiness rules of this policy."""
         if not self.readiness:
             return registry
         return dataclasses.replace(
-            registry, judges={item.of: item.judge for item in self.readiness}
+            registry,
+            judges={item.subject: item.judge for item in self.readiness},
         )
 
     def may_prune(self, ref: ObjectRef) -> bool | None:
@@ -148,11 +152,11 @@ class Policy:
     def as_dict(self) -> dict[str, Any]:
         """Return plain values, without defaults; from_dict reads them."""
         kinds = {"expected_kinds": [str(item) for item in self.expected_kinds]}
-        end = ON_TERMINATE.listed(self.on_terminate)
+        end = ON_TERMINATE.as_lists(self.on_terminate)
         return {
             "namespace_mode": self.namespace_mode,
             "readiness": [item.as_dict() for item in self.readiness],
-            "prune": PRUNE.listed(self.prune),
+            "prune": PRUNE.as_lists(self.prune),
             "delivery": dict(self.delivery),
             **(kinds if self.expected_kinds else {}),
             **({"on_terminate": end} if self.on_terminate else {}),
@@ -171,11 +175,11 @@ DEFAULT = Policy()
 # -- As plain values ---------------------------------------------------------
 
 
-def from_dict(given: Mapping[str, Any]) -> Policy:
+def from_dict(values: Mapping[str, Any]) -> Policy:
     """The policy of plain values. Raises RequestInvalid, naming the place."""
-    _known(
+    _check_keys(
         "policy",
-        given,
+        values,
         (
             "namespace_mode",
             "readiness",
@@ -188,95 +192,97 @@ def from_dict(given: Mapping[str, Any]) -> Policy:
         ),
     )
     return Policy(
-        given.get("namespace_mode") or "default",
+        values.get("namespace_mode") or "default",
         tuple(
-            _readiness(item, f"readiness[{number}]")
-            for number, item in enumerate(given.get("readiness") or ())
+            _read_readiness(item, f"readiness[{number}]")
+            for number, item in enumerate(values.get("readiness") or ())
         ),
-        _chosen("prune", given.get("prune") or {}, PRUNE),
-        dict(given.get("delivery") or {}),
+        _read_choice("prune", values.get("prune") or {}, PRUNE),
+        dict(values.get("delivery") or {}),
         expected_kinds=tuple(
-            expected(text, f"expected_kinds[{number}]")
-            for number, text in enumerate(given.get("expected_kinds") or ())
+            parse_expected_kind(text, f"expected_kinds[{number}]")
+            for number, text in enumerate(values.get("expected_kinds") or ())
         ),
-        on_terminate=_chosen(
-            "on_terminate", given.get("on_terminate") or {}, ON_TERMINATE
+        on_terminate=_read_choice(
+            "on_terminate", values.get("on_terminate") or {}, ON_TERMINATE
         ),
-        labels=_labels(given.get("labels") or {}),
-        statefulset_claims=given.get("statefulset_claims") or "",
+        labels=_read_labels(values.get("labels") or {}),
+        statefulset_claims=values.get("statefulset_claims") or "",
     )
 
 
-def _labels(given: Any) -> dict[str, str]:
-    if not isinstance(given, Mapping) or not all(
-        isinstance(text, str) for pair in given.items() for text in pair
+def _read_labels(values: Any) -> dict[str, str]:
+    if not isinstance(values, Mapping) or not all(
+        isinstance(text, str) for pair in values.items() for text in pair
     ):
         raise errors.RequestInvalid(
-            f"labels: expected a mapping of strings, got {given!r}"
+            f"labels: expected a mapping of strings, got {values!r}"
         )
-    return dict(given)
+    return dict(values)
 
 
 PRUNE = KindChoice("allow", "protect")
 ON_TERMINATE = KindChoice("keep", "delete")
 
 
-def _chosen(where: str, given: Any, choice: KindChoice) -> dict[Subject, bool]:
-    _known(where, given, (choice.yes, choice.no))
-    return choice.read(where, given)
+def _read_choice(
+    where: str, values: Any, choice: KindChoice
+) -> dict[Subject, bool]:
+    _check_keys(where, values, (choice.chosen, choice.excluded))
+    return choice.read(where, values)
 
 
-def _readiness(given: Any, where: str) -> Readiness:
-    if not isinstance(given, Mapping):
+def _read_readiness(values: Any, where: str) -> Readiness:
+    if not isinstance(values, Mapping):
         raise errors.RequestInvalid(
-            f"{where}: expected a mapping, got {given!r}"
+            f"{where}: expected a mapping, got {values!r}"
         )
     names = ("of", "readiness", "ready_when", "failed_when", "stall_timeout")
-    _known(where, given, names)
-    if "of" not in given:
+    _check_keys(where, values, names)
+    if "of" not in values:
         raise errors.RequestInvalid(
             f"{where}: required key 'of' (a kind or an object) is missing"
         )
-    about = subject(given["of"], f"{where}.of")
+    about = parse_subject(values["of"], f"{where}.of")
     try:
         return Readiness(
             about,
-            given.get("readiness") or "",
-            _rules(given.get("ready_when")),
-            _rules(given.get("failed_when")),
-            _seconds(given.get("stall_timeout")),
+            values.get("readiness") or "",
+            _read_rules(values.get("ready_when")),
+            _read_rules(values.get("failed_when")),
+            _read_seconds(values.get("stall_timeout")),
         )
     except errors.RequestInvalid as error:
         raise errors.RequestInvalid(f"{where}: {error}") from error
 
 
-def _seconds(given: Any) -> float | None:
-    if given is None:
+def _read_seconds(value: Any) -> float | None:
+    if value is None:
         return None
-    if isinstance(given, bool) or not isinstance(given, int | float):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         raise errors.RequestInvalid(
-            f"stall_timeout: expected seconds, got {given!r}"
+            f"stall_timeout: expected seconds, got {value!r}"
         )
-    if given <= 0:
+    if value <= 0:
         raise errors.RequestInvalid(
-            f"stall_timeout: expected more than 0 seconds, got {given!r}"
+            f"stall_timeout: expected more than 0 seconds, got {value!r}"
         )
-    return float(given)
+    return float(value)
 
 
-def _rules(given: Any) -> tuple[str | Mapping[str, Any], ...]:
-    if given is None:
+def _read_rules(values: Any) -> tuple[str | Mapping[str, Any], ...]:
+    if values is None:
         return ()
-    return tuple(given) if isinstance(given, list | tuple) else (given,)
+    return tuple(values) if isinstance(values, list | tuple) else (values,)
 
 
-def _known(where: str, given: Any, names: Iterable[str]) -> None:
-    if not isinstance(given, Mapping):
+def _check_keys(where: str, values: Any, names: Iterable[str]) -> None:
+    if not isinstance(values, Mapping):
         raise errors.RequestInvalid(
-            f"{where}: expected a mapping, got {given!r}"
+            f"{where}: expected a mapping, got {values!r}"
         )
-    if strange := sorted(str(key) for key in given.keys() - set(names)):
+    if unknown := sorted(str(key) for key in values.keys() - set(names)):
         raise errors.RequestInvalid(
-            f"{where}: unknown: {', '.join(strange)}; there are "
+            f"{where}: unknown: {', '.join(unknown)}; there are "
             f"{', '.join(names)}"
         )

@@ -23,13 +23,13 @@ class Removal:
 
     :param api_version: that is no longer served.
     :param since: the first release of Kubernetes without it.
-    :param use: the apiVersion to write instead, or what to use in words.
+    :param replacement: the apiVersion to write, or what to use in words.
     """
 
     api_version: str
     kind: str
     since: str
-    use: str
+    replacement: str
 
     @property
     def group_kind(self) -> GroupKind:
@@ -41,7 +41,10 @@ class Removal:
         return objects.split_api_version(self.api_version)[1]
 
     def __str__(self) -> str:
-        return f"it was removed in Kubernetes {self.since}; use {self.use}"
+        return (
+            f"it was removed in Kubernetes {self.since}; "
+            f"use {self.replacement}"
+        )
 
 
 _WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")

@@ -27,7 +27,7 @@ from tacker_k8s_cr.model.objects import Path
 
 STATUSES = ("True", "False", "Unknown")
 
-SHORT = 80
+MAX_SHOWN = 80
 """Characters of a value that is shown where it only has to be set."""
 
 _TYPE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_./-]*[A-Za-z0-9])?")
@@ -51,13 +51,13 @@ class Rule:
     """A condition or a field, and what it must be.
 
     :param condition: type of a condition; else the rule is about the path.
-    :param wanted: any of these will do; none asks that the field be set.
+    :param expected: any of these will do; none asks that the field be set.
     :param negated: none of them will do.
     """
 
     path: Path = ()
     condition: str = ""
-    wanted: tuple[str | FieldPath, ...] = ()
+    expected: tuple[str | FieldPath, ...] = ()
     negated: bool = False
 
     def __str__(self) -> str:
@@ -66,49 +66,49 @@ class Rule:
             if self.condition
             else format_path(self.path)
         )
-        if not self.wanted:
+        if not self.expected:
             return name
         sign = "!=" if self.negated else "="
-        return name + sign + "|".join(str(value) for value in self.wanted)
+        return name + sign + "|".join(str(value) for value in self.expected)
 
-    def met(self, obj: Manifest) -> bool:
+    def is_met(self, obj: Manifest) -> bool:
         if self.condition:
             found = fields.conditions(obj).get(self.condition)
-            if found is None or found.behind(obj):
+            if found is None or found.is_outdated(obj):
                 return False
             return (found.status in self._texts(obj)) is not self.negated
         value = get(obj, self.path)
-        if not self.wanted:
+        if not self.expected:
             return value not in (None, "", [], {}, False)
-        said = to_text(value)
-        if said is None:
+        text = to_text(value)
+        if text is None:
             return False
-        return (said in self._texts(obj)) is not self.negated
+        return (text in self._texts(obj)) is not self.negated
 
-    def found(self, obj: Manifest) -> str:
+    def describe_value(self, obj: Manifest) -> str:
         """What the object has where the rule looks, for people."""
         if self.condition:
             found = fields.conditions(obj).get(self.condition)
             if found is None:
                 return f"condition {self.condition} is not reported"
-            if found.behind(obj):
+            if found.is_outdated(obj):
                 return f"{found} (for an older generation)"
             return str(found)
-        said = to_text(get(obj, self.path))
+        text = to_text(get(obj, self.path))
         where = format_path(self.path)
-        long = said is None or len(said) > SHORT
-        if long and not self.wanted and self.met(obj):
+        long = text is None or len(text) > MAX_SHOWN
+        if long and not self.expected and self.is_met(obj):
             return f"{where} is set"
-        if said is None:
+        if text is None:
             return f"{where} is not reported"
-        return f"{where} is {fields.one_line(said) or 'empty'}"
+        return f"{where} is {fields.one_line(text) or 'empty'}"
 
     def _texts(self, obj: Manifest) -> tuple[str | None, ...]:
         return tuple(
             to_text(get(obj, value.path))
             if isinstance(value, FieldPath)
             else value
-            for value in self.wanted
+            for value in self.expected
         )
 
 
@@ -137,15 +137,17 @@ def format_path(path: Path) -> str:
     return ".".join(key.replace(".", "\\.") for key in path)
 
 
-def parsed(source: str) -> tuple[Rule, ...]:
+def parse(source: str) -> tuple[Rule, ...]:
     """The rules of a text. Raises RequestInvalid for what is none."""
-    found = tuple(_clause(part) for part in _parts(source))
+    found = tuple(_clause(part) for part in _split(source))
     if not found:
         raise errors.RequestInvalid("no rule is given")
     return found
 
 
-def read(given: Sequence[Rule | str | Mapping[str, Any]]) -> tuple[Rule, ...]:
+def from_values(
+    values: Sequence[Rule | str | Mapping[str, Any]],
+) -> tuple[Rule, ...]:
     """Rules as values, texts, or mappings of the same words.
 
     A mapping has ``condition`` and, if not True, ``status``; or ``path``
@@ -153,23 +155,23 @@ def read(given: Sequence[Rule | str | Mapping[str, Any]]) -> tuple[Rule, ...]:
     may be a list.
     """
     found: list[Rule] = []
-    for item in given:
+    for item in values:
         if isinstance(item, Rule):
             found.append(item)
         elif isinstance(item, str):
-            found.extend(parsed(item))
+            found.extend(parse(item))
         elif isinstance(item, Mapping):
-            found.append(_mapped(item))
+            found.append(_from_mapping(item))
         else:
             raise errors.RequestInvalid(f"{item!r} is not a rule")
     return tuple(found)
 
 
-def _parts(source: str) -> Iterator[str]:
+def _split(source: str) -> Iterator[str]:
     """Split at commas and line breaks that are not within quotes."""
-    kept = _QUOTED.sub(lambda found: "\0" * len(found.group()), source)
+    masked = _QUOTED.sub(lambda found: "\0" * len(found.group()), source)
     start = 0
-    for found in re.finditer(r"[,\n]|$", kept):
+    for found in re.finditer(r"[,\n]|$", masked):
         part = source[start : found.start()].strip()
         start = found.end()
         if part:
@@ -184,7 +186,7 @@ def _clause(clause: str) -> Rule:
     if left == "condition":
         return _condition(clause, sign, right)
     values = tuple(_value(part.strip(), clause) for part in right.split("|"))
-    return Rule(_path(left, clause), wanted=values, negated=sign == "!=")
+    return Rule(_path(left, clause), expected=values, negated=sign == "!=")
 
 
 def _condition(clause: str, sign: str, right: str) -> Rule:
@@ -200,7 +202,7 @@ def _condition(clause: str, sign: str, right: str) -> Rule:
         )
     return Rule(
         condition=name,
-        wanted=tuple(_status(part, clause) for part in status.split("|")),
+        expected=tuple(_status(part, clause) for part in status.split("|")),
         negated=negated,
     )
 
@@ -239,37 +241,39 @@ def _path(source: str, clause: str) -> Path:
     return tuple(re.sub(r"\\(.)", r"\1", key) for key in keys)
 
 
-def _mapped(given: Mapping[str, Any]) -> Rule:
+def _from_mapping(values: Mapping[str, Any]) -> Rule:
     known = (
-        {"condition", "status"} if "condition" in given else {"path", "value"}
+        {"condition", "status"} if "condition" in values else {"path", "value"}
     )
-    strange = sorted(str(key) for key in given.keys() - known)
-    if strange or not ({"condition", "path"} & given.keys()):
+    unknown = sorted(str(key) for key in values.keys() - known)
+    if unknown or not ({"condition", "path"} & values.keys()):
         raise errors.RequestInvalid(
-            f"rule {dict(given)!r}: it needs path and value, or condition "
-            f"and status{'; ' if strange else ''}"
-            + (f"unknown: {', '.join(strange)}" if strange else "")
+            f"rule {dict(values)!r}: it needs path and value, or condition "
+            f"and status{'; ' if unknown else ''}"
+            + (f"unknown: {', '.join(unknown)}" if unknown else "")
         )
-    shown = repr(dict(given))
-    if "condition" in given:
-        name = given["condition"]
+    shown = repr(dict(values))
+    if "condition" in values:
+        name = values["condition"]
         if not isinstance(name, str) or not _TYPE.fullmatch(name):
             raise errors.RequestInvalid(
                 f"rule {shown}: {name!r} is not a condition type"
             )
-        wanted = _listed(given.get("status", "True"), shown)
-        statuses = tuple(_status(str(item), shown) for item in wanted)
-        return Rule(condition=name, wanted=statuses)
-    path = given["path"]
+        expected = _read_values(values.get("status", "True"), shown)
+        statuses = tuple(_status(str(item), shown) for item in expected)
+        return Rule(condition=name, expected=statuses)
+    path = values["path"]
     if not isinstance(path, str):
         raise errors.RequestInvalid(f"rule {shown}: {path!r} is not a path")
     return Rule(
         _path(path, shown),
-        wanted=_listed(given["value"], shown) if "value" in given else (),
+        expected=_read_values(values["value"], shown)
+        if "value" in values
+        else (),
     )
 
 
-def _listed(value: Any, shown: str) -> tuple[str, ...]:
+def _read_values(value: Any, shown: str) -> tuple[str, ...]:
     values = value if isinstance(value, list | tuple) else [value]
     found = tuple(to_text(item) for item in values)
     if not found or None in found:

@@ -21,10 +21,10 @@ from tacker_k8s_cr.model.objects import Verdict
 
 CLAIM = GroupKind("", "PersistentVolumeClaim")
 
-ASKED: Path = ("spec", "resources", "requests", "storage")
-GIVEN: Path = ("status", "capacity", "storage")
+REQUESTED: Path = ("spec", "resources", "requests", "storage")
+CAPACITY: Path = ("status", "capacity", "storage")
 
-BEGUN = (
+PROVISIONING_STARTED = (
     "volume.kubernetes.io/selected-node",
     "volume.kubernetes.io/storage-provisioner",
     "volume.beta.kubernetes.io/storage-provisioner",
@@ -48,7 +48,9 @@ _UNITS = {
 }
 
 
-def claim(obj: Manifest, late: frozenset[str] | None = None) -> Verdict:
+def claim(
+    obj: Manifest, late_binding: frozenset[str] | None = None
+) -> Verdict:
     """A PersistentVolumeClaim.
 
     The claim does not say whether its class binds late, when a first pod
@@ -62,42 +64,49 @@ def claim(obj: Manifest, late: frozenset[str] | None = None) -> Verdict:
         return verdict
     phase = fields.text(obj, ("status", "phase"))
     if phase == "Bound":
-        return _bound(obj)
+        return _bound_verdict(obj)
     if phase == "Lost":
         volume = fields.text(obj, ("spec", "volumeName"))
         return base.failed(f"Lost: the volume {volume} no longer exists")
     if fields.text(obj, ("spec", "volumeName")):
         return base.in_progress("Pending: not bound to its volume yet")
     name = fields.text(obj, ("spec", "storageClassName"))
-    begun = [mark for mark in BEGUN if mark in fields.annotations_of(obj)]
-    if begun:
+    is_started = [
+        mark
+        for mark in PROVISIONING_STARTED
+        if mark in fields.annotations_of(obj)
+    ]
+    if is_started:
         return base.in_progress("Pending: a volume is being made for it")
     if not name:
         return base.in_progress("Pending: no class, and no volume that fits")
-    if phase == "Pending" and (late is None or name in late):
+    if phase == "Pending" and (late_binding is None or name in late_binding):
         return base.current(
             f"Pending: the class {name} is to make a volume when a pod uses it"
         )
     return base.in_progress(f"Pending: no volume of the class {name} yet")
 
 
-def _bound(obj: Manifest) -> Verdict:
+def _bound_verdict(obj: Manifest) -> Verdict:
     found = fields.conditions(obj)
     for name in ("ControllerResizeError", "NodeResizeError"):
-        if name in found and found[name].true:
-            return base.in_progress(str(found[name]), found[name].signal)
-    if "ModifyVolumeError" in found and found["ModifyVolumeError"].true:
+        if name in found and found[name].is_true:
+            return base.in_progress(str(found[name]), found[name].as_error)
+    if "ModifyVolumeError" in found and found["ModifyVolumeError"].is_true:
         trouble = found["ModifyVolumeError"]
-        return base.in_progress(str(trouble), trouble.signal)
+        return base.in_progress(str(trouble), trouble.as_error)
     pending = found.get("FileSystemResizePending")
-    if pending and pending.true:
+    if pending and pending.is_true:
         return base.current(
             "Bound; its file system grows when a pod mounts it"
         )
-    asked, given = objects.field(obj, ASKED), objects.field(obj, GIVEN)
-    wanted, have = quantity(asked), quantity(given)
-    if wanted is not None and have is not None and have < wanted:
-        return base.in_progress(f"Bound, with {given} of {asked}")
+    requested, capacity = (
+        objects.field(obj, REQUESTED),
+        objects.field(obj, CAPACITY),
+    )
+    desired, actual = parse_quantity(requested), parse_quantity(capacity)
+    if desired is not None and actual is not None and actual < desired:
+        return base.in_progress(f"Bound, with {capacity} of {requested}")
     volume = fields.text(obj, ("spec", "volumeName"))
     return base.current(f"Bound to {volume}")
 
@@ -108,8 +117,10 @@ def volume(obj: Manifest) -> Verdict:
         return verdict
     phase = fields.text(obj, ("status", "phase"))
     if phase == "Failed":
-        told = [fields.text(obj, ("status", k)) for k in ("reason", "message")]
-        line = fields.one_line(": ".join(part for part in told if part))
+        parts = [
+            fields.text(obj, ("status", k)) for k in ("reason", "message")
+        ]
+        line = fields.one_line(": ".join(part for part in parts if part))
         return base.failed(f"Failed: {line}" if line else "Failed")
     if phase in ("Available", "Bound"):
         return base.current(phase)
@@ -120,7 +131,7 @@ def volume(obj: Manifest) -> Verdict:
     return base.in_progress(f"phase {phase}" if phase else "no phase yet")
 
 
-def quantity(value: object) -> Fraction | None:
+def parse_quantity(value: object) -> Fraction | None:
     """The number that a Kubernetes quantity stands for; None for no such."""
     if isinstance(value, int) and not isinstance(value, bool):
         return Fraction(value)
@@ -145,14 +156,16 @@ def claim_handler(classes: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
 
     For a registry to be extended with, by a caller that has listed them.
     """
-    late = frozenset(
+    late_binding = frozenset(
         fields.text(obj, ("metadata", "name"))
         for obj in classes
         if obj.get("volumeBindingMode") == "WaitForFirstConsumer"
     )
-    known = HANDLERS[CLAIM]
+    handler = HANDLERS[CLAIM]
     return {
-        CLAIM: dataclasses.replace(known, assess=lambda obj: claim(obj, late))
+        CLAIM: dataclasses.replace(
+            handler, assess=lambda obj: claim(obj, late_binding)
+        )
     }
 
 

@@ -41,57 +41,57 @@ LABELS = {
 class TopologyReplicas:
     """An entry of a Cluster's topology that has a replica count.
 
-    :param workers: ``machineDeployments`` or ``machinePools``; empty for
+    :param section: ``machineDeployments`` or ``machinePools``; empty for
         the control plane, of which there is one.
     :param name: of the entry in that list.
     """
 
     cluster: ObjectRef
-    workers: str = ""
+    section: str = ""
     name: str = ""
 
     def __str__(self) -> str:
-        if not self.workers:
+        if not self.section:
             return "spec.topology.controlPlane.replicas"
-        return f"spec.topology.workers.{self.workers}[{self.name}].replicas"
+        return f"spec.topology.workers.{self.section}[{self.name}].replicas"
 
     @property
     def ref(self) -> ObjectRef:
         """By which the number goes."""
-        place = f"{self.workers}.{self.name}" if self.workers else ""
+        place = f"{self.section}.{self.name}" if self.section else ""
         name = f"{self.cluster.name}:{place or CONTROL_PLANE}"
         return self.cluster._replace(name=name)
 
     @property
     def group_kind(self) -> GroupKind | None:
         """Of what the topology makes of it; a class names control planes."""
-        kind = KINDS.get(self.workers)
+        kind = KINDS.get(self.section)
         return GroupKind(CLUSTER.group, kind) if kind else None
 
     @property
     def selector(self) -> str:
         """By which to find what the topology makes of it."""
-        label = LABELS[self.workers]
+        label = LABELS[self.section]
         return f"{CLUSTER_NAME}={self.cluster.name},{label}={self.name}"
 
-    def owned(self, *path: str) -> Path:
+    def managed_path(self, *path: str) -> Path:
         """A field of the entry, as the owners of fields are noted."""
-        if not self.workers:
+        if not self.section:
             return (*TOPOLOGY, CONTROL_PLANE, *path)
         key = f'k:{{"name":"{self.name}"}}'
-        return (*TOPOLOGY, "workers", self.workers, key, *path)
+        return (*TOPOLOGY, "workers", self.section, key, *path)
 
 
 def parse_ref(ref: ObjectRef) -> TopologyReplicas | None:
     """The entry that a reference stands for; None if it is an object's."""
-    name, colon, place = ref.name.partition(":")
+    name, colon, position = ref.name.partition(":")
     if ref.group_kind != CLUSTER or not colon:
         return None
-    workers, _, entry = place.partition(".")
+    section, _, entry = position.partition(".")
     cluster = ref._replace(name=name)
-    if place == CONTROL_PLANE:
+    if position == CONTROL_PLANE:
         return TopologyReplicas(cluster)
-    return TopologyReplicas(cluster, workers, entry)
+    return TopologyReplicas(cluster, section, entry)
 
 
 def cluster_ref(ref: ObjectRef) -> ObjectRef:
@@ -100,7 +100,7 @@ def cluster_ref(ref: ObjectRef) -> ObjectRef:
     return entry.cluster if entry else ref
 
 
-def of(manifest: Manifest) -> tuple[TopologyReplicas, ...]:
+def list_entries(manifest: Manifest) -> tuple[TopologyReplicas, ...]:
     """All entries of a Cluster's topology; none of any other object."""
     if GroupKind.of(manifest) != CLUSTER or not fields.mapping(
         manifest, TOPOLOGY
@@ -108,31 +108,31 @@ def of(manifest: Manifest) -> tuple[TopologyReplicas, ...]:
         return ()
     cluster = ObjectRef.of(manifest)
     found = [TopologyReplicas(cluster)]
-    for workers in KINDS:
-        for item in fields.mappings(manifest, (*TOPOLOGY, "workers", workers)):
+    for section in KINDS:
+        for item in fields.mappings(manifest, (*TOPOLOGY, "workers", section)):
             if name := fields.text(item, ("name",)):
-                found.append(TopologyReplicas(cluster, workers, name))
+                found.append(TopologyReplicas(cluster, section, name))
     return tuple(found)
 
 
 def get_entry(obj: Manifest, entry: TopologyReplicas) -> Manifest | None:
     """Return an entry of a topology; None if it does not exist."""
-    if not entry.workers:
+    if not entry.section:
         if not fields.mapping(obj, TOPOLOGY):
             return None
         return fields.mapping(obj, (*TOPOLOGY, CONTROL_PLANE))
-    for item in fields.mappings(obj, (*TOPOLOGY, "workers", entry.workers)):
+    for item in fields.mappings(obj, (*TOPOLOGY, "workers", entry.section)):
         if fields.text(item, ("name",)) == entry.name:
             return item
     return None
 
 
-def number(obj: Manifest, entry: TopologyReplicas) -> int | None:
+def replicas(obj: Manifest, entry: TopologyReplicas) -> int | None:
     """Return the replica count in the topology, if it has one."""
     return fields.number(get_entry(obj, entry) or {}, ("replicas",))
 
 
-def with_number(
+def with_replicas(
     obj: Manifest, entry: TopologyReplicas, count: int | None
 ) -> Manifest:
     """The Cluster asking for so many; with None not saying how many."""
@@ -141,30 +141,30 @@ def with_number(
     return _changed(obj, entry, lambda item: {**item, "replicas": count})
 
 
-def notes_of(obj: Manifest, entry: TopologyReplicas) -> Manifest:
+def annotations_of(obj: Manifest, entry: TopologyReplicas) -> Manifest:
     """Those that the topology puts on what it makes of an entry."""
     return fields.annotations_of(get_entry(obj, entry) or {})
 
 
-def with_notes(
+def with_annotations(
     obj: Manifest, entry: TopologyReplicas, values: Mapping[str, str | None]
 ) -> Manifest:
     """The Cluster with other annotations on an entry; None takes one off."""
 
     def changed(item: Manifest) -> Manifest:
-        notes = {**fields.annotations_of(item), **values}
-        left = {k: v for k, v in notes.items() if v is not None}
+        annotations = {**fields.annotations_of(item), **values}
+        remaining = {k: v for k, v in annotations.items() if v is not None}
         metadata = _without(fields.mapping(item, ("metadata",)), "annotations")
         # The server refuses mappings that are empty here.
-        if left:
-            metadata = {**metadata, "annotations": left}
+        if remaining:
+            metadata = {**metadata, "annotations": remaining}
         bare = _without(item, "metadata")
         return {**bare, "metadata": metadata} if metadata else bare
 
     return _changed(obj, entry, changed)
 
 
-def patch(obj: Manifest, entry: TopologyReplicas) -> dict[str, Any]:
+def merge_patch(obj: Manifest, entry: TopologyReplicas) -> dict[str, Any]:
     """What a merge patch has to hold to make a Cluster's entry so.
 
     A list is one value to it, so that it holds all entries, and the version
@@ -175,8 +175,8 @@ def patch(obj: Manifest, entry: TopologyReplicas) -> dict[str, Any]:
     }
     at: Any = get_entry(obj, entry)
     where: tuple[str, ...] = (CONTROL_PLANE,)
-    if entry.workers:
-        where = ("workers", entry.workers)
+    if entry.section:
+        where = ("workers", entry.section)
         at = list(fields.mappings(obj, (*TOPOLOGY, *where)))
     for key in reversed((*TOPOLOGY, *where)):
         at = {key: at}
@@ -187,10 +187,10 @@ def _changed(obj: Manifest, entry: TopologyReplicas, change: Any) -> Manifest:
     if get_entry(obj, entry) is None:
         return obj
     topology = dict(fields.mapping(obj, TOPOLOGY))
-    if entry.workers:
+    if entry.section:
         workers = dict(fields.mapping(topology, ("workers",)))
-        workers[entry.workers] = list(
-            _items(workers[entry.workers], entry.name, change)
+        workers[entry.section] = list(
+            _with_changed(workers[entry.section], entry.name, change)
         )
         topology["workers"] = workers
     else:
@@ -199,7 +199,7 @@ def _changed(obj: Manifest, entry: TopologyReplicas, change: Any) -> Manifest:
     return {**obj, "spec": {**obj["spec"], "topology": topology}}
 
 
-def _items(listed: Any, name: str, change: Any) -> Iterator[Any]:
+def _with_changed(listed: Any, name: str, change: Any) -> Iterator[Any]:
     for item in listed:
         same = isinstance(item, Mapping) and item.get("name") == name
         yield change(item) if same else item

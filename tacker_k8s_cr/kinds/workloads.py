@@ -32,15 +32,17 @@ def deployment(obj: Manifest) -> Verdict:
         if not _is_outdated(obj):
             return base.failed(str(progressing))
         return base.in_progress(
-            f"{progressing}, from before the last change", progressing.signal
+            f"{progressing}, from before the last change", progressing.as_error
         )
-    wanted = _wanted(obj)
+    desired = _desired_replicas(obj)
     counters = ("updatedReplicas", "replicas", "availableReplicas")
-    if lack := _lack(obj, wanted, counters):
+    if mismatch := _counter_mismatch(obj, desired, counters):
         if fields.is_true(obj, ("spec", "paused")):
-            return base.in_progress(f"paused: {lack}", "Paused/spec.paused")
-        return _lacking(lack, found.get("ReplicaFailure"))
-    return base.current(f"{wanted} replica(s) available")
+            return base.in_progress(
+                f"paused: {mismatch}", "Paused/spec.paused"
+            )
+        return _mismatch_verdict(mismatch, found.get("ReplicaFailure"))
+    return base.current(f"{desired} replica(s) available")
 
 
 def _is_outdated(obj: Manifest) -> bool:
@@ -60,26 +62,28 @@ def _is_outdated(obj: Manifest) -> bool:
 def stateful_set(obj: Manifest) -> Verdict:
     if verdict := base.observed_verdict(obj):
         return verdict
-    wanted = _wanted(obj)
-    if lack := _lack(obj, wanted, ("replicas", _available(obj))):
-        return base.in_progress(lack)
+    desired = _desired_replicas(obj)
+    if mismatch := _counter_mismatch(
+        obj, desired, ("replicas", _available_counter(obj))
+    ):
+        return base.in_progress(mismatch)
     strategy = fields.text(obj, ("spec", "updateStrategy", "type"))
     if strategy == "OnDelete":
         # The controller keeps old pods until they are deleted.
         return base.current(
-            f"{wanted} replica(s) available, updated when deleted"
+            f"{desired} replica(s) available, updated when deleted"
         )
     partition = fields.number(
         obj, ("spec", "updateStrategy", "rollingUpdate", "partition")
     )
     if partition:
         # Only ordinals from the partition upwards are updated.
-        due = max(0, wanted - partition)
+        due = max(0, desired - partition)
         updated = _counter(obj, "updatedReplicas")
         if updated < due:
             return base.in_progress(f"updatedReplicas {updated}/{due}")
         return base.current(
-            f"{wanted} replica(s) available, {due} of them updated as the "
+            f"{desired} replica(s) available, {due} of them updated as the "
             f"partition {partition} asks"
         )
     current = fields.text(obj, ("status", "currentRevision"))
@@ -87,40 +91,40 @@ def stateful_set(obj: Manifest) -> Verdict:
     if current != update:
         updated = _counter(obj, "updatedReplicas")
         return base.in_progress(
-            f"updatedReplicas {updated}/{wanted}, revision {update} is not "
+            f"updatedReplicas {updated}/{desired}, revision {update} is not "
             f"the current one yet"
         )
-    return base.current(f"{wanted} replica(s) available")
+    return base.current(f"{desired} replica(s) available")
 
 
 def daemon_set(obj: Manifest) -> Verdict:
     if verdict := base.observed_verdict(obj):
         return verdict
-    wanted = _counter(obj, "desiredNumberScheduled")
-    if not wanted:
+    desired = _counter(obj, "desiredNumberScheduled")
+    if not desired:
         return base.current("no node matches")
     strategy = fields.text(obj, ("spec", "updateStrategy", "type"))
     counters = ["currentNumberScheduled", "numberAvailable"]
     if strategy != "OnDelete":
         counters.insert(0, "updatedNumberScheduled")
-    if lack := _lack(obj, wanted, counters):
-        return base.in_progress(lack)
-    return base.current(f"available on {wanted} node(s)")
+    if mismatch := _counter_mismatch(obj, desired, counters):
+        return base.in_progress(mismatch)
+    return base.current(f"available on {desired} node(s)")
 
 
 def replica_set(obj: Manifest) -> Verdict:
     """Judge a ReplicaSet or a ReplicationController."""
     if verdict := base.observed_verdict(obj):
         return verdict
-    wanted = _wanted(obj)
+    desired = _desired_replicas(obj)
     counters = ("fullyLabeledReplicas", "replicas", "availableReplicas")
-    if lack := _lack(obj, wanted, counters):
+    if mismatch := _counter_mismatch(obj, desired, counters):
         failure = fields.conditions(obj).get("ReplicaFailure")
-        return _lacking(lack, failure)
-    return base.current(f"{wanted} replica(s) available")
+        return _mismatch_verdict(mismatch, failure)
+    return base.current(f"{desired} replica(s) available")
 
 
-def _wanted(obj: Manifest) -> int:
+def _desired_replicas(obj: Manifest) -> int:
     """Return the desired replicas; the server sets 1 by default."""
     found = fields.number(obj, REPLICAS)
     return 1 if found is None else found
@@ -131,36 +135,38 @@ def _counter(obj: Manifest, name: str) -> int:
     return fields.number(obj, ("status", name)) or 0
 
 
-def _available(obj: Manifest) -> str:
+def _available_counter(obj: Manifest) -> str:
     """Servers before 1.22 count only what is ready."""
-    known = fields.number(obj, ("status", "availableReplicas")) is not None
-    return "availableReplicas" if known else "readyReplicas"
+    is_reported = (
+        fields.number(obj, ("status", "availableReplicas")) is not None
+    )
+    return "availableReplicas" if is_reported else "readyReplicas"
 
 
-def _lack(
-    obj: Manifest, wanted: int, counters: tuple[str, ...] | list[str]
+def _counter_mismatch(
+    obj: Manifest, desired: int, counters: tuple[str, ...] | list[str]
 ) -> str:
     """The first counter that is not what was wanted, or nothing."""
     for name in counters:
-        have = _counter(obj, name)
-        if have != wanted:
-            return f"{name} {have}/{wanted}"
+        actual = _counter(obj, name)
+        if actual != desired:
+            return f"{name} {actual}/{desired}"
     return ""
 
 
-def _lacking(lack: str, failure: Condition | None) -> Verdict:
+def _mismatch_verdict(mismatch: str, failure: Condition | None) -> Verdict:
     """Pods that cannot even be made: a quota, or an admission that denies."""
-    if failure and failure.true:
-        return base.in_progress(f"{lack}; {failure}", failure.signal)
-    return base.in_progress(lack)
+    if failure and failure.is_true:
+        return base.in_progress(f"{mismatch}; {failure}", failure.as_error)
+    return base.in_progress(mismatch)
 
 
 def _replica_sets(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    return fields.selected(REPLICA_SET, obj, ("spec", "selector"))
+    return fields.selected_children(REPLICA_SET, obj, ("spec", "selector"))
 
 
 def _pods(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
-    return fields.selected(POD, obj, ("spec", "selector"))
+    return fields.selected_children(POD, obj, ("spec", "selector"))
 
 
 # The accounts and the configuration of their Pods go next, and these may

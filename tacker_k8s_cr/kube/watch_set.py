@@ -133,7 +133,9 @@ class WatchSet:
             closed = (
                 self._streams.closed.is_set() or self._sender.deadline.expired
             )
-            if not (isinstance(error, Error) and (closed or error.late)):
+            if not (
+                isinstance(error, Error) and (closed or error.deadline_passed)
+            ):
                 self._updates.put(error)
 
     def follow(self, watch: Watch) -> None:

@@ -172,7 +172,7 @@ def _find_existing(
     registry_ = kind_resolution.with_statusless_kinds(
         registry, found.subresources
     )
-    op.use_registry(policy.judging(registry_))
+    op.use_registry(policy.apply_to(registry_))
     live = _live(op, items)
     _require_unowned(op, live)
     existing_items = [item for item in items if item.ref in live]
@@ -257,7 +257,7 @@ def _inventory(
             if (count := _current_count(op.registry, ref, existing.live))
             is not None
         }
-        vnfd = replica_counts.based(vnfd, levels, counts)
+        vnfd = replica_counts.with_base(vnfd, levels, counts)
     return Inventory(
         op.instance,
         op.namespace,
@@ -277,7 +277,7 @@ def _current_count(
     """Return the current replica count of a scale target."""
     obj = live[topology_replicas.cluster_ref(ref)]
     if entry := topology_replicas.parse_ref(ref):
-        return topology_replicas.number(obj, entry)
+        return topology_replicas.replicas(obj, entry)
     path = replicas.replicas_path(registry, ref.group_kind)
     count = objects.field(obj, path)
     return count if isinstance(count, int) else None

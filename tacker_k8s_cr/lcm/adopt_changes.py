@@ -149,7 +149,7 @@ def _with_package(
     vnfd, vdus, levels = before.vnfd, before.vdus, before.scale_levels
     if package.vnfd:
         size = sizes.at_change(package.vnfd, before)
-        vnfd = replica_counts.based(package.vnfd, size.levels, size.counts)
+        vnfd = replica_counts.with_base(package.vnfd, size.levels, size.counts)
         levels = size.levels
         owned = [item for item in items if item.ref in before.owned]
         new = replicas.map_vdus(
@@ -193,8 +193,8 @@ def _own_script_changes(
         predicted = writing.apply(
             item.manifest, op.manager, uid=uid, force=True, dry_run=True
         ).obj
-        before = ownership.content(live[item.ref])
-        if before != ownership.content(predicted):
+        before = ownership.desired_content(live[item.ref])
+        if before != ownership.desired_content(predicted):
             LOG.warning(
                 "%s: %s differs from its manifest in other fields too; their "
                 "owners do not change",

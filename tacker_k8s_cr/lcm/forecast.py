@@ -188,7 +188,7 @@ def _updated(
         forecast.rollout(
             ref.group_kind,
             found,
-            rollouts.machines(live),
+            rollouts.machine_count(live),
             templates,
             live,
             predicted,
@@ -225,7 +225,7 @@ def _affected(
     changed = {
         ref: row.rollout
         for ref, row in rows.items()
-        if ref.group_kind == rollouts.CLASS and row.rollout
+        if ref.group_kind == rollouts.CLUSTER_CLASS and row.rollout
     }
     if not changed:
         return {}
@@ -240,7 +240,7 @@ def _affected(
         ]
     for cluster in clusters:
         ref = ObjectRef.of(cluster)
-        class_ref = cluster_class.of(cluster)
+        class_ref = cluster_class.class_ref(cluster)
         rollout = changed.get(class_ref) if class_ref else None
         if rollout is None:
             continue
@@ -252,7 +252,7 @@ def _affected(
             row,
             rollout=dataclasses.replace(
                 rollout,
-                machines=rollouts.machines(cluster),
+                machines=rollouts.machine_count(cluster),
                 causes=(
                     *(own_rollout.causes if own_rollout else ()),
                     *rollout.causes,

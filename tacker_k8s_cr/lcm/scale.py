@@ -189,7 +189,7 @@ def registry_for(
         ):
             return kind_handlers.registry_for(op.cluster, registry, inventory)
     if inventory.policy.readiness:
-        return inventory.policy.judging(registry)
+        return inventory.policy.apply_to(registry)
     return registry
 
 

@@ -138,7 +138,7 @@ class Session:
     def annotate_error(self, error: errors.Error) -> None:
         error.places = self.source_locations or error.places
         error.written = tuple(self.written_objects())
-        error.begun = bool(error.written) or self.uncertain
+        error.has_written = bool(error.written) or self.uncertain
 
     def warn(self, warnings: Iterable[str]) -> None:
         """Log what the author of the package should know, and report it."""
@@ -330,6 +330,6 @@ def awaited_object(
         objects.generation(obj),
         now,
         former,
-        objects.version(obj),
+        objects.resource_version(obj),
         time_to_live=time_to_live(obj) if time_to_live else None,
     )

@@ -99,7 +99,7 @@ def _describe_unfinished(inventory: Inventory) -> tuple[str, ...]:
         if unwritten := sorted(
             manifest_annotations.manifests(now).keys() - known
         ):
-            listed = problems.listed(unwritten, 5)
+            listed = problems.join_first(unwritten, 5)
             warnings.append(
                 f"not written yet: {len(unwritten)} object(s): {listed}"
             )

@@ -238,7 +238,7 @@ def _clean_up_workloads(
                     guard=op.ledger.check,
                 )
             except errors.CleanupFailed as error:
-                op.uncertain = op.uncertain or error.begun
+                op.uncertain = op.uncertain or error.has_written
                 raise
 
 

@@ -12,17 +12,17 @@ _DOUBLINGS = 64
 class Backoff:
     """Delays that double with each attempt, up to a limit.
 
-    :param first: seconds after the first attempt.
-    :param longest: seconds at most.
-    :param share: of each delay that is random, so that clients which failed
+    :param initial: seconds after the first attempt.
+    :param maximum: seconds at most.
+    :param jitter: of each delay that is random, so that clients which failed
         together do not retry together.
-    :param spread: seconds at most that are added at random.
+    :param added_jitter: seconds at most that are added at random.
     """
 
-    first: float
-    longest: float
-    share: float = 0.0
-    spread: float = 0.0
+    initial: float
+    maximum: float
+    jitter: float = 0.0
+    added_jitter: float = 0.0
 
     def delay(self, attempt: int, draw: float = 1.0) -> float:
         """Return the seconds to wait after an attempt, counted from one.
@@ -30,11 +30,13 @@ class Backoff:
         :param draw: a random number from 0 to 1.
         """
         doublings = min(max(attempt - 1, 0), _DOUBLINGS)
-        whole = min(self.longest, self.first * 2.0**doublings)
-        return whole * (1 - self.share * (1 - draw)) + self.spread * draw
+        whole = min(self.maximum, self.initial * 2.0**doublings)
+        return (
+            whole * (1 - self.jitter * (1 - draw)) + self.added_jitter * draw
+        )
 
 
-REQUEST = Backoff(0.2, 5.0, share=0.5)
+REQUEST = Backoff(0.2, 5.0, jitter=0.5)
 """Between attempts of one request to the API server."""
 
 WATCH = Backoff(0.2, 5.0)
@@ -49,17 +51,17 @@ NEW_KIND = Backoff(0.02, 1.0)
 APPLY = Backoff(0.25, 5.0)
 """Between rounds of objects that the server does not accept yet."""
 
-WEBHOOK = Backoff(0.5, 30.0, spread=0.5)
+WEBHOOK = Backoff(0.5, 30.0, added_jitter=0.5)
 """Between attempts to deliver a message to a webhook receiver."""
 
 DELETION_REPORT = Backoff(30.0, float("inf"))
 """From the beginning of a deletion to each report on it."""
 
 
-def stretched(interval: float, unchanged: int, most: int) -> float:
+def stretch(interval: float, unchanged: int, maximum: int) -> float:
     """Return an interval that grows with each check without news.
 
     :param unchanged: looks without news, one after the other.
-    :param most: times the interval at most.
+    :param maximum: times the interval at most.
     """
-    return interval * min(most, 1 + unchanged)
+    return interval * min(maximum, 1 + unchanged)

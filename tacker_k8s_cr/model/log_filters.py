@@ -16,14 +16,14 @@ _SILENT = contextvars.ContextVar("silent", default=False)
 _LOGGERS = ("urllib3.connectionpool", "urllib3.util.retry")
 
 
-class _Silence(logging.Filter):
+class _SuppressFilter(logging.Filter):
     """Passes nothing of the context that asked for silence."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         return not _SILENT.get()
 
 
-_SILENCE = _Silence()
+_SILENCE = _SuppressFilter()
 
 
 @contextlib.contextmanager

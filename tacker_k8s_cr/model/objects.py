@@ -200,7 +200,7 @@ def generation(obj: Manifest) -> int:
     return found if isinstance(found, int) else 0
 
 
-def version(obj: Manifest) -> str:
+def resource_version(obj: Manifest) -> str:
     """Return the resourceVersion of a view of an object."""
     return str(_of_metadata(obj, "resourceVersion", ""))
 
@@ -211,7 +211,7 @@ def is_before(obj: Manifest, known: str) -> bool:
     False if that is unknown: a server other than Kubernetes' own may have
     resourceVersions that are not numbers.
     """
-    found = version(obj)
+    found = resource_version(obj)
     if found == known:
         return False
     numbers = found.isdecimal() and known.isdecimal()

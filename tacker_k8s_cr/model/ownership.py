@@ -58,11 +58,13 @@ def created_by_manager(
         a manifest has empty mappings, which a server does not keep, each
         time moves the entry.
     """
-    created = _moment(objects.field(obj, ("metadata", "creationTimestamp")))
+    created = _parse_time(
+        objects.field(obj, ("metadata", "creationTimestamp"))
+    )
     if created is None:
         return False
     entries = [
-        (entry, _moment(entry.get("time")))
+        (entry, _parse_time(entry.get("time")))
         for entry in objects.field(obj, ("metadata", "managedFields"), ())
         if not entry.get("subresource")
     ]
@@ -76,11 +78,11 @@ def created_by_manager(
     last = created
     if since:
         last += datetime.timedelta(seconds=since + 1)
-    mine = [entry for entry, _ in entries if _is_apply(entry, manager)]
+    own = [entry for entry, _ in entries if _is_apply(entry, manager)]
     return any(created <= time <= last for time in times) and all(
         _is_apply(entry, manager)
-        or _only_tended(entry)
-        or _only_added(entry, mine)
+        or _has_only_controller_fields(entry)
+        or _has_only_added_fields(entry, own)
         for entry, time in entries
         if time is not None and time <= last
     )
@@ -92,7 +94,7 @@ def _is_apply(entry: Manifest, manager: str) -> bool:
     )
 
 
-def _moment(text: Any) -> datetime.datetime | None:
+def _parse_time(text: Any) -> datetime.datetime | None:
     with contextlib.suppress(AttributeError, TypeError, ValueError):
         # Python 3.10 does not read the Z.
         moment = datetime.datetime.fromisoformat(text.replace("Z", "+00:00"))
@@ -100,13 +102,15 @@ def _moment(text: Any) -> datetime.datetime | None:
     return None
 
 
-def _only_tended(entry: Manifest) -> bool:
+def _has_only_controller_fields(entry: Manifest) -> bool:
     """Whether an entry has only what controllers write on foreign objects."""
     owned = objects.field(entry, ("fieldsV1",), {})
     return set(owned) <= {"f:metadata", "f:status"}
 
 
-def _only_added(entry: Manifest, mine: Iterable[Manifest]) -> bool:
+def _has_only_added_fields(
+    entry: Manifest, own_fields: Iterable[Manifest]
+) -> bool:
     """Whether an entry has only what others may add to our object.
 
     A controller that fills in a field soon does so within the second. Who
@@ -120,7 +124,8 @@ def _only_added(entry: Manifest, mine: Iterable[Manifest]) -> bool:
     if any(not section or "." in section for section in fields.values()):
         return False
     return not any(
-        _overlap(fields, objects.field(own, ("fieldsV1",), {})) for own in mine
+        _overlap(fields, objects.field(own, ("fieldsV1",), {}))
+        for own in own_fields
     )
 
 
@@ -154,24 +159,26 @@ def _sort(entry: Manifest) -> tuple[Any, ...]:
     return tuple(map(entry.get, ("operation", "apiVersion", "subresource")))
 
 
-def owned_alone(entries: Iterable[Manifest], manager: str) -> list[Manifest]:
+def without_shared_fields(
+    entries: Iterable[Manifest], manager: str
+) -> list[Manifest]:
     """Entries of managed fields; what the manager applied is in its own only.
 
     Entries of subresources and of other managers' applies stay as they are.
     """
     entries = list(entries)
-    mine: Manifest = {}
+    own: Manifest = {}
     for entry in entries:
         if _is_apply(entry, manager) and not entry.get("subresource"):
-            mine = objects.field(entry, ("fieldsV1",), {})
+            own = objects.field(entry, ("fieldsV1",), {})
     found = []
     for entry in entries:
         if entry.get("operation") == "Update" and not entry.get("subresource"):
             fields = objects.field(entry, ("fieldsV1",), {})
-            left = _without(fields, mine)
-            if left != fields:
-                entry = {**entry, "fieldsV1": left}
-            if not left:
+            remaining = _without(fields, own)
+            if remaining != fields:
+                entry = {**entry, "fieldsV1": remaining}
+            if not remaining:
                 continue
         found.append(entry)
     return found
@@ -182,26 +189,26 @@ def _without(fields: Manifest, others: Manifest) -> dict[str, Any]:
 
     A section of which nothing but itself (written ``.``) is left goes too.
     """
-    left: dict[str, Any] = {}
+    remaining: dict[str, Any] = {}
     for key, below in fields.items():
         if key not in others:
-            left[key] = below
+            remaining[key] = below
         elif below and others[key] and (rest := _without(below, others[key])):
-            left[key] = rest
-    return left if left.keys() - {"."} else {}
+            remaining[key] = rest
+    return remaining if remaining.keys() - {"."} else {}
 
 
-def set_by_others(obj: Manifest, manager: str) -> bool:
+def has_other_managers(obj: Manifest, manager: str) -> bool:
     """Whether others than the manager have set more than metadata of it."""
     return any(
         entry.get("manager") != manager
         and not entry.get("subresource")
-        and not _only_tended(entry)
+        and not _has_only_controller_fields(entry)
         for entry in objects.field(obj, ("metadata", "managedFields"), ())
     )
 
 
-def owns(
+def is_field_manager(
     obj: Manifest, manager: str, path: Path, operation: str = "Apply"
 ) -> bool:
     """Whether the manager's entry has the field at the path.
@@ -260,10 +267,10 @@ def equal_ignoring_ownership(one: Manifest, other: Manifest) -> bool:
 
     Left out is what any write changes, and the labels of an instance.
     """
-    return _bare(one) == _bare(other)
+    return _without_ownership(one) == _without_ownership(other)
 
 
-def content(obj: Manifest) -> Manifest:
+def desired_content(obj: Manifest) -> Manifest:
     """What is asked of an object: without its metadata and its status.
 
     Controllers may have written these since the object was read.
@@ -272,7 +279,7 @@ def content(obj: Manifest) -> Manifest:
     return {key: value for key, value in obj.items() if key not in apart}
 
 
-def _bare(obj: Manifest) -> Manifest:
+def _without_ownership(obj: Manifest) -> Manifest:
     metadata = {
         key: value
         for key, value in obj["metadata"].items()

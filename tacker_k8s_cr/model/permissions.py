@@ -41,29 +41,29 @@ class PolicyRule:
     verbs: frozenset[str]
     names: frozenset[str] = frozenset()
 
-    def has(self, right: Permission) -> bool:
+    def allows(self, permission: Permission) -> bool:
         """Whether it is about this, for its names or all."""
-        plural, slash, sub = right.resource.partition("/")
-        spelt = {"*", right.resource, f"*/{sub}" if slash else plural}
+        plural, slash, sub = permission.resource.partition("/")
+        spelt = {"*", permission.resource, f"*/{sub}" if slash else plural}
         return bool(
-            self.groups & {"*", right.group}
+            self.groups & {"*", permission.group}
             and self.resources & spelt
-            and self.verbs & {"*", right.verb}
+            and self.verbs & {"*", permission.verb}
         )
 
 
-def is_allowed_by(right: Permission, rules: Iterable[PolicyRule]) -> bool:
+def is_allowed_by(permission: Permission, rules: Iterable[PolicyRule]) -> bool:
     """Whether the rules show that the user has the right.
 
     That they do not proves nothing: the list may be incomplete.
     """
-    left = set(right.names)
+    remaining = set(permission.names)
     for rule in rules:
-        if rule.has(right):
+        if rule.allows(permission):
             if not rule.names:
                 return True
-            left -= rule.names
-    return bool(right.names) and not left
+            remaining -= rule.names
+    return bool(permission.names) and not remaining
 
 
 @dataclasses.dataclass(frozen=True)
@@ -73,9 +73,9 @@ class PermissionNeed:
     :param refs: the objects of the package that it is for, if it is.
     """
 
-    right: Permission
+    permission: Permission
     refs: frozenset[ObjectRef] = frozenset()
-    must: bool = True
+    is_required: bool = True
 
 
 _SECRETS = ("get", "list", "create", "update", "delete")
@@ -83,14 +83,15 @@ _LEASES = ("get", "watch", "create", "update", "delete")
 _WRITING = ("get", "create", "patch", "delete")
 
 
-def of_record(namespace: str) -> tuple[PermissionNeed, ...]:
+def for_record(namespace: str) -> tuple[PermissionNeed, ...]:
     """For the record and the lock of an instance."""
     group = "coordination.k8s.io"
     # Listing cleans up what a writer left who died.
     return (
         *(
             PermissionNeed(
-                Permission("", "secrets", namespace, verb), must=verb != "list"
+                Permission("", "secrets", namespace, verb),
+                is_required=verb != "list",
             )
             for verb in _SECRETS
         ),
@@ -101,7 +102,7 @@ def of_record(namespace: str) -> tuple[PermissionNeed, ...]:
     )
 
 
-def of_objects(
+def for_objects(
     refs: Iterable[ObjectRef],
     resources: Mapping[GroupKind, Resource],
     defined: Mapping[ObjectRef, GroupKind] | None = None,
@@ -140,8 +141,8 @@ def of_objects(
         waits = "status" in resource.subresources
         needs.append(need("watch", must=waits))
         all_of = need("list", must=False)
-        right = dataclasses.replace(all_of.right, names=frozenset())
-        needs.append(dataclasses.replace(all_of, right=right))
+        right = dataclasses.replace(all_of.permission, names=frozenset())
+        needs.append(dataclasses.replace(all_of, permission=right))
         if own := some & set(scaled):
             needs.append(need("patch", "scale", refs=own))
     for namespace in sorted({namespace for _, namespace in places} - {""}):
@@ -149,7 +150,7 @@ def of_objects(
             "", "namespaces", namespace, "get", frozenset([namespace])
         )
         needs.append(PermissionNeed(right))
-        needs += of_explanations(namespace)
+        needs += for_diagnostics(namespace)
     for ref, kind in sorted((defined or {}).items()):
         # Other people's objects are looked for before a definition goes.
         right = Permission(kind.group, resources[kind].plural, "", "list")
@@ -157,7 +158,7 @@ def of_objects(
     return tuple(needs)
 
 
-def of_requests(
+def for_dry_run(
     refs: Iterable[ObjectRef], resources: Mapping[GroupKind, Resource]
 ) -> tuple[PermissionNeed, ...]:
     """For creating what the server answers and does not keep."""
@@ -171,7 +172,7 @@ def of_requests(
     )
 
 
-def of_deletions(
+def for_deletions(
     refs: Iterable[ObjectRef], resources: Mapping[GroupKind, Resource]
 ) -> tuple[PermissionNeed, ...]:
     """For deleting objects whose package is not at hand any more."""
@@ -193,7 +194,7 @@ def of_deletions(
     )
 
 
-def of_claims(sets: Iterable[ObjectRef]) -> tuple[PermissionNeed, ...]:
+def for_claims(sets: Iterable[ObjectRef]) -> tuple[PermissionNeed, ...]:
     """Return the permissions for deleting the claims of these StatefulSets."""
     places: dict[str, set[ObjectRef]] = defaultdict(set)
     for ref in sets:
@@ -208,11 +209,11 @@ def of_claims(sets: Iterable[ObjectRef]) -> tuple[PermissionNeed, ...]:
     )
 
 
-def of_explanations(namespace: str) -> tuple[PermissionNeed, ...]:
+def for_diagnostics(namespace: str) -> tuple[PermissionNeed, ...]:
     """For errors that say more."""
     return tuple(
         PermissionNeed(
-            Permission(group, resource, namespace, "list"), must=False
+            Permission(group, resource, namespace, "list"), is_required=False
         )
         for group, resource in (
             ("", "events"),
@@ -222,7 +223,7 @@ def of_explanations(namespace: str) -> tuple[PermissionNeed, ...]:
     )
 
 
-def of_members(vdus: Iterable[ObjectRef]) -> tuple[PermissionNeed, ...]:
+def for_members(vdus: Iterable[ObjectRef]) -> tuple[PermissionNeed, ...]:
     """For listing the members of a package's VDUs, as a VNFM has to.
 
     :param vdus: the objects that bear the VDUs' numbers.
@@ -249,11 +250,13 @@ def _listing(ref: ObjectRef) -> tuple[str, str]:
     return ref.namespace, "list"
 
 
-def format_permissions(rights: Iterable[Permission]) -> tuple[str, ...]:
+def format_permissions(permissions: Iterable[Permission]) -> tuple[str, ...]:
     """One line for each resource in a namespace, with all its verbs."""
     verbs: dict[tuple[str, str, str], list[str]] = defaultdict(list)
-    for right in rights:
-        verbs[right.namespace, right.group, right.resource].append(right.verb)
+    for permission in permissions:
+        verbs[
+            permission.namespace, permission.group, permission.resource
+        ].append(permission.verb)
     lines = []
     for (namespace, group, resource), found in sorted(verbs.items()):
         plural, slash, sub = resource.partition("/")

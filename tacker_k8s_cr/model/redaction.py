@@ -19,11 +19,11 @@ from typing import Any
 LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 """An annotation that holds a whole manifest as text."""
 
-PIECE = 16
+MIN_PIECE = 16
 """So many characters of a secret in a row are not shown either: what is
 quoted may be cut, or broken into lines."""
 
-SHORT = 6
+MIN_SECRET = 6
 """A value with fewer characters is taken out only where it stands alone: it
 may be a part of any word."""
 
@@ -73,15 +73,15 @@ def known_secrets(kind: str, *views: Any) -> tuple[str, ...]:
     return tuple(sorted(found, key=len, reverse=True))
 
 
-def remove_secrets(text: str, found: Sequence[str]) -> str:
+def remove_secrets(text: str, values: Sequence[str]) -> str:
     """A text without these secrets, and without longer pieces of them."""
-    for value in found:
-        if len(value) >= SHORT:
+    for value in values:
+        if len(value) >= MIN_SECRET:
             text = text.replace(value, "***")
         else:
             alone = rf"(?<![\w*]){re.escape(value)}(?![\w*])"
             text = re.sub(alone, "***", text)
-    return _without_pieces(text, [v for v in found if len(v) > PIECE])
+    return _without_pieces(text, [v for v in values if len(v) > MIN_PIECE])
 
 
 def _without_dumps(message: str) -> str:
@@ -90,17 +90,17 @@ def _without_dumps(message: str) -> str:
     They tell a reader little, and where the change of an object is refused
     they hold the former values, too, which are not known here.
     """
-    shown, place = "", 0
-    while begin := _DUMP.search(message, place):
-        shown += message[place : begin.end()] + "..."
-        place = len(message)
+    shown, position = "", 0
+    while begin := _DUMP.search(message, position):
+        shown += message[position : begin.end()] + "..."
+        position = len(message)
         depth = 1
         for found in _QUOTED_OR_BRACE.finditer(message, begin.end()):
             depth += {"{": 1, "}": -1}.get(found[0], 0)
             if not depth:
-                place = found.start()
+                position = found.start()
                 break
-    return shown + message[place:]
+    return shown + message[position:]
 
 
 def secrets(kind: str, obj: Any) -> Iterator[str]:
@@ -120,10 +120,10 @@ def secrets(kind: str, obj: Any) -> Iterator[str]:
     )
     if isinstance(annotations, Mapping) and LAST_APPLIED in annotations:
         yield from _last_applied(annotations[LAST_APPLIED])
-    yield from _named(obj)
+    yield from _sensitive_values(obj)
 
 
-def _named(whole: Mapping[str, Any]) -> Iterator[str]:
+def _sensitive_values(whole: Mapping[str, Any]) -> Iterator[str]:
     """Yield the values of keys whose name suggests a secret."""
     waiting: list[tuple[str, Any]] = [("", whole)]
     while waiting:
@@ -149,9 +149,9 @@ def _named(whole: Mapping[str, Any]) -> Iterator[str]:
         elif isinstance(value, str):
             yield from _USER.findall(value)
             for line in value.splitlines():
-                said = _SETTING.match(line)
-                if said and _NAME.search(said[1]):
-                    yield said[2]
+                setting = _SETTING.match(line)
+                if setting and _NAME.search(setting[1]):
+                    yield setting[2]
 
 
 def _last_applied(text: Any) -> Iterator[str]:
@@ -187,9 +187,9 @@ def _without_pieces(message: str, values: list[str]) -> str:
     """The message with each longer piece of a value left out."""
     shown, hidden = "", 0
     for start, letter in enumerate(message):
-        piece = message[start : start + PIECE]
-        if len(piece) == PIECE and any(piece in value for value in values):
-            hidden = start + PIECE
+        piece = message[start : start + MIN_PIECE]
+        if len(piece) == MIN_PIECE and any(piece in value for value in values):
+            hidden = start + MIN_PIECE
         if start >= hidden:
             shown += letter
         elif not shown.endswith("***"):

@@ -15,17 +15,17 @@ Subject = GroupKind | ObjectRef
 those of its name in any."""
 
 
-def subject(text: Any, where: str = "") -> Subject:
+def parse_subject(text: Any, where: str = "") -> Subject:
     """A kind or an object, as we show them: ``Kind.group[/namespace]/name``.
 
     Raises RequestInvalid.
     """
     parts = text.split("/") if isinstance(text, str) else ()
     if not 1 <= len(parts) <= 3 or not all(parts):
-        place = f"{where}: " if where else ""
+        prefix = f"{where}: " if where else ""
         raise errors.RequestInvalid(
-            f"{place}{text!r}: expected a kind (Deployment.apps) or an object "
-            "(Deployment.apps/edge/web)"
+            f"{prefix}{text!r}: expected a kind (Deployment.apps) or an "
+            "object (Deployment.apps/edge/web)"
         )
     kind, _, group = parts[0].partition(".")
     if len(parts) == 1:
@@ -34,7 +34,7 @@ def subject(text: Any, where: str = "") -> Subject:
     return ObjectRef(group, kind, namespace, parts[-1])
 
 
-def subjects(ref: ObjectRef) -> tuple[Subject, ...]:
+def matching_subjects(ref: ObjectRef) -> tuple[Subject, ...]:
     """Return the selectors that match an object, the most specific first."""
     anywhere = ref._replace(namespace="")
     return ref, anywhere, ref.group_kind
@@ -57,20 +57,20 @@ class ExpectedKind:
 _CLUSTER = ":Cluster"
 
 
-def expected(text: Any, where: str = "") -> ExpectedKind:
+def parse_expected_kind(text: Any, where: str = "") -> ExpectedKind:
     """A kind, as ``Kind.group``, or ``Kind.group:Cluster`` of that scope.
 
     Raises RequestInvalid.
     """
-    said = text if isinstance(text, str) else ""
-    kind = subject(said.removesuffix(_CLUSTER) or text, where)
+    name = text if isinstance(text, str) else ""
+    kind = parse_subject(name.removesuffix(_CLUSTER) or text, where)
     if not isinstance(kind, GroupKind) or ":" in f"{kind}":
-        place = f"{where}: " if where else ""
+        prefix = f"{where}: " if where else ""
         raise errors.RequestInvalid(
-            f"{place}{text!r}: expected a kind such as Router.example.org, or "
-            f"Zone.example.org{_CLUSTER} if it is cluster-scoped"
+            f"{prefix}{text!r}: expected a kind such as Router.example.org, "
+            f"or Zone.example.org{_CLUSTER} if it is cluster-scoped"
         )
-    return ExpectedKind(kind, not said.endswith(_CLUSTER))
+    return ExpectedKind(kind, not name.endswith(_CLUSTER))
 
 
 # -- Two lists, of which each subject may be in one ---------------------------
@@ -80,34 +80,41 @@ def expected(text: Any, where: str = "") -> ExpectedKind:
 class KindChoice:
     """The names of the two lists: what is chosen, and what is not."""
 
-    yes: str
-    no: str
+    chosen: str
+    excluded: str
 
     def read(
-        self, where: str, given: Mapping[str, Any]
+        self, where: str, values: Mapping[str, Any]
     ) -> dict[Subject, bool]:
         """What plain values choose. Raises RequestInvalid."""
-        said: dict[Subject, bool] = {}
-        for name, wanted in ((self.yes, True), (self.no, False)):
-            for text in given.get(name) or ():
-                found = subject(text, f"{where}.{name}")
-                if said.get(found, wanted) is not wanted:
+        choices: dict[Subject, bool] = {}
+        for name, wanted in ((self.chosen, True), (self.excluded, False)):
+            for text in values.get(name) or ():
+                found = parse_subject(text, f"{where}.{name}")
+                if choices.get(found, wanted) is not wanted:
                     raise errors.RequestInvalid(
-                        f"{where}: {text} is in {self.yes} and in {self.no}"
+                        f"{where}: {text} is in {self.chosen} and in "
+                        f"{self.excluded}"
                     )
-                said[found] = wanted
-        return said
+                choices[found] = wanted
+        return choices
 
-    def listed(self, said: Mapping[Subject, bool]) -> dict[str, list[str]]:
+    def as_lists(
+        self, choices: Mapping[Subject, bool]
+    ) -> dict[str, list[str]]:
         """The same as plain values."""
         return {
-            self.yes: [str(s) for s, chosen in said.items() if chosen],
-            self.no: [str(s) for s, chosen in said.items() if not chosen],
+            self.chosen: [str(s) for s, chosen in choices.items() if chosen],
+            self.excluded: [
+                str(s) for s, chosen in choices.items() if not chosen
+            ],
         }
 
 
-def lookup(said: Mapping[Subject, bool], ref: ObjectRef) -> bool | None:
+def lookup(choices: Mapping[Subject, bool], ref: ObjectRef) -> bool | None:
     """Return the choice for an object; None without one."""
-    if not said:  # as of nearly all objects, of which there may be many
+    if not choices:  # as of nearly all objects, of which there may be many
         return None
-    return next((said[s] for s in subjects(ref) if s in said), None)
+    return next(
+        (choices[s] for s in matching_subjects(ref) if s in choices), None
+    )

@@ -1,7 +1,7 @@
 """Archives that are not CSARs, recognised by their first bytes.
 
-Nothing is unpacked to the disk, and no more than `PEEK` bytes in memory: it
-only matters what to say about them.
+Nothing is unpacked to the disk, and no more than `PEEK_BYTES` bytes in memory:
+it only matters what to say about them.
 """
 
 from __future__ import annotations
@@ -20,17 +20,19 @@ import zlib
 from tacker_k8s_cr.package import unrendered_sources
 from tacker_k8s_cr.package.unrendered_sources import Source
 
-PEEK = 2**20
+PEEK_BYTES = 2**20
 """Bytes that are read, and bytes that they may unpack to."""
 
 _Unpack = Callable[[bytes], bytes]
 
 _UNPACKED: dict[bytes, _Unpack] = {
-    b"\x1f\x8b": lambda data: zlib.decompressobj(31).decompress(data, PEEK),
-    b"BZh": lambda data: bz2.BZ2Decompressor().decompress(data, PEEK),
+    b"\x1f\x8b": lambda data: zlib.decompressobj(31).decompress(
+        data, PEEK_BYTES
+    ),
+    b"BZh": lambda data: bz2.BZ2Decompressor().decompress(data, PEEK_BYTES),
     b"\xfd7zXZ\x00": lambda data: lzma.LZMADecompressor(
-        memlimit=128 * PEEK
-    ).decompress(data, PEEK),
+        memlimit=128 * PEEK_BYTES
+    ).decompress(data, PEEK_BYTES),
 }
 _ZSTANDARD = b"\x28\xb5\x2f\xfd"
 _TAR = b"ustar"
@@ -47,18 +49,22 @@ def advice(path: pathlib.Path) -> str | None:
         if not os.path.isfile(path):
             return None
         with path.open("rb") as stream:
-            data = stream.read(PEEK)
+            data = stream.read(PEEK_BYTES)
     except OSError:
         return None
     packed = data.startswith((*_UNPACKED, _ZSTANDARD))
-    data = _unpacked(data)
+    data = _unpack(data)
     if data[_TAR_OFFSET:].startswith(_TAR):
-        said = of_names(_names(data), str(path))
-        return said if said.startswith("is ") else f"is an archive; {said}"
+        advice_text = advice_for_names(_names(data), str(path))
+        return (
+            advice_text
+            if advice_text.startswith("is ")
+            else f"is an archive; {advice_text}"
+        )
     return "is a compressed file; unpack it first" if packed else None
 
 
-def of_names(names: Iterable[str], path: str = "") -> str:
+def advice_for_names(names: Iterable[str], path: str = "") -> str:
     """Return what to do with an archive, by the names of its files.
 
     :param path: of an archive that Helm itself can read; else empty.
@@ -75,7 +81,7 @@ def of_names(names: Iterable[str], path: str = "") -> str:
     return "unpack it and name its folder"
 
 
-def _unpacked(data: bytes) -> bytes:
+def _unpack(data: bytes) -> bytes:
     for magic, unpack in _UNPACKED.items():
         if data.startswith(magic):
             try:

@@ -13,7 +13,7 @@ import urllib.parse
 
 from tacker_k8s_cr.model.errors import Problem
 from tacker_k8s_cr.model.errors import RequestInvalid
-from tacker_k8s_cr.model.errors.problems import listed
+from tacker_k8s_cr.model.errors.problems import join_first
 from tacker_k8s_cr.package import files as _files
 from tacker_k8s_cr.package.files import Files
 from tacker_k8s_cr.package.files import UnreadableFile
@@ -22,12 +22,12 @@ META = "TOSCA-Metadata/TOSCA.meta"
 MANIFESTS = "Files/kubernetes/"
 DEFINITIONS = "Definitions/"
 YAML = (".yaml", ".yml")
-ENDINGS = (".json", *YAML)
+SUFFIXES = (".json", *YAML)
 
 _ASSIGNED = (DEFINITIONS, "TOSCA-Metadata/", "Scripts/", "BaseHOT/")
 _ALGORITHMS = ("sha-224", "sha-256", "sha-384", "sha-512")
 
-ABSENT = "is listed as an artifact and does not exist"
+ARTIFACT_MISSING = "is listed as an artifact and does not exist"
 
 _IMAGES = (
     *(".aki", ".ami", ".ari", ".img", ".iso", ".ploop"),
@@ -54,22 +54,22 @@ class Csar:
 
     :param entry: of the definitions; empty where that is at fault.
     :param artifacts: in their order.
-    :param unfit: the artifacts that are not as they should be.
+    :param unusable: the artifacts that are not as they should be.
     :param remote: those that are somewhere else, by their URLs.
-    :param absent: files that do not exist, and of which the package gives
+    :param missing: files that do not exist, and of which the package gives
         no hash or that are machine images. Tacker accepts both.
     :param is_source: it is a folder without a list of artifacts.
     """
 
     entry: str
     artifacts: tuple[str, ...]
-    unfit: frozenset[str]
+    unusable: frozenset[str]
     remote: Mapping[str, Artifact] = dataclasses.field(default_factory=dict)
-    absent: frozenset[str] = frozenset()
+    missing: frozenset[str] = frozenset()
     is_source: bool = False
 
 
-def source(files: Files) -> Csar:
+def from_source(files: Files) -> Csar:
     """A CSAR that is not built yet: every file counts as an artifact."""
     names = tuple(sorted(files.names))
     return Csar("", names, frozenset(), is_source=True)
@@ -84,9 +84,9 @@ def read(files: Files, problems: list[Problem]) -> Csar:
     :param problems: takes every artifact that is not as they say.
     """
     if META in files.names:
-        head, artifacts = _listed(files, META, problems)
+        head, artifacts = _read_artifacts(files, META, problems)
     else:
-        head, artifacts = _rooted(files), {}
+        head, artifacts = _read_root_definitions(files), {}
     entry = head.get("Entry-Definitions", "")
     if not entry:
         problems.append(Problem(META, "missing Entry-Definitions"))
@@ -96,7 +96,7 @@ def read(files: Files, problems: list[Problem]) -> Csar:
         entry = ""
     if manifest := head.get("ETSI-Entry-Manifest", ""):
         if manifest in files.names:
-            _, more = _listed(files, manifest, problems)
+            _, more = _read_artifacts(files, manifest, problems)
             artifacts = {**more, **artifacts}
         else:
             what = f"names the manifest {manifest}, which does not exist"
@@ -104,7 +104,7 @@ def read(files: Files, problems: list[Problem]) -> Csar:
     faults = [
         fault
         for artifact in artifacts.values()
-        for fault in _unfit(files, artifact)
+        for fault in _unfit_reason(files, artifact)
     ]
     problems += faults
     unfit = frozenset(fault.where for fault in faults)
@@ -121,13 +121,13 @@ def root_definitions(files: Files) -> str:
     if len(found) != 1 or META in files.names:
         return ""
     try:
-        text = _files.text(files, found[0])
+        text = _files.read_text(files, found[0])
     except UnreadableFile:
         return ""
     return found[0] if "tosca_definitions_version" in text else ""
 
 
-def _rooted(files: Files) -> dict[str, str]:
+def _read_root_definitions(files: Files) -> dict[str, str]:
     entry = root_definitions(files)
     manifest = f"{entry.rpartition('.')[0]}.mf"
     head = {"Entry-Definitions": entry}
@@ -136,11 +136,11 @@ def _rooted(files: Files) -> dict[str, str]:
     return head
 
 
-def _listed(
+def _read_artifacts(
     files: Files, name: str, problems: list[Problem]
 ) -> tuple[dict[str, str], dict[str, Artifact]]:
     try:
-        text = _files.text(files, name)
+        text = _files.read_text(files, name)
     except UnreadableFile as error:
         problems.append(Problem(name, str(error)))
         return {}, {}
@@ -172,28 +172,29 @@ _COMMENT = re.compile(r"(^|\s)#.*")
 """Tacker reads these files as YAML."""
 
 
-def _unfit(files: Files, artifact: Artifact) -> Iterator[Problem]:
+def _unfit_reason(files: Files, artifact: Artifact) -> Iterator[Problem]:
     name = artifact.name
     if _is_url(name):
         return
     if not artifact.hash or name.endswith(_IMAGES):
         return
     if name not in files.names:
-        yield Problem(name, ABSENT)
+        yield Problem(name, ARTIFACT_MISSING)
         return
     try:
-        verify(artifact, files.blocks(name))
+        check_digest(artifact, files.blocks(name))
     except UnreadableFile as error:
         yield Problem(name, str(error))
 
 
-def verify(artifact: Artifact, blocks: Iterable[bytes]) -> None:
+def check_digest(artifact: Artifact, blocks: Iterable[bytes]) -> None:
     """Raises Unreadable unless this is the file that was packed."""
     algorithm = artifact.algorithm.lower()
     if algorithm not in _ALGORITHMS:
-        known = ", ".join(_ALGORITHMS)
+        algorithms = ", ".join(_ALGORITHMS)
         raise UnreadableFile(
-            f"has the algorithm {artifact.algorithm}, wanted one of {known}"
+            f"has the algorithm {artifact.algorithm}, wanted one of "
+            f"{algorithms}"
         )
     digest = hashlib.new(algorithm.replace("-", ""))
     for block in blocks:
@@ -211,18 +212,18 @@ def _is_url(name: str) -> bool:
 
 
 def selected_artifacts(
-    csar: Csar, wanted: Sequence[str], *, remote: bool = False
+    csar: Csar, requested: Sequence[str], *, remote: bool = False
 ) -> tuple[str, ...]:
     """The artifacts that a request names, in the order in which it does.
 
     :param remote: whether those may be chosen that are somewhere else.
     :raises RequestInvalid: one is not an artifact, or not inside the package.
     """
-    if not wanted:
+    if not requested:
         raise RequestInvalid("the list of definition files is empty")
-    for name in wanted:
+    for name in requested:
         if name not in csar.artifacts:
-            has = listed(manifests(csar.artifacts), 20) or "none"
+            has = join_first(manifest_artifacts(csar.artifacts), 20) or "none"
             raise RequestInvalid(
                 f"the definition file {name} is not an artifact of the "
                 f"package, whose manifests are: {has}"
@@ -237,20 +238,20 @@ def selected_artifacts(
                 f"the definition file {name} is a URL, and the package has "
                 "no hash of it"
             )
-    return tuple(dict.fromkeys(wanted))
+    return tuple(dict.fromkeys(requested))
 
 
 def _fetchable(url: str) -> bool:
     return urllib.parse.urlsplit(url).scheme in ("http", "https")
 
 
-def manifests(artifacts: Sequence[str]) -> tuple[str, ...]:
+def manifest_artifacts(artifacts: Sequence[str]) -> tuple[str, ...]:
     """The artifacts that hold manifests, by their folder and ending.
 
     Those below ``Files/kubernetes``; where there are none, those that are
     in no folder with another purpose.
     """
-    texts = [name for name in artifacts if name.lower().endswith(ENDINGS)]
+    texts = [name for name in artifacts if name.lower().endswith(SUFFIXES)]
     usual = tuple(name for name in texts if name.startswith(MANIFESTS))
     return usual or tuple(name for name in texts if _unassigned(name))
 

@@ -43,8 +43,8 @@ def read(
     found: list[ParsedDocument] = []
     problems: list[Problem] = []
     number = 0
-    for chunk in _chunks(text):
-        if chunk.leading and _blank(chunk.text):
+    for chunk in _split(text):
+        if chunk.leading and _is_blank(chunk.text):
             continue
         number += 1
         doubts: list[YamlError] = []
@@ -52,10 +52,12 @@ def read(
             chunk.check()
             values = _values(chunk.text, lenient, doubts)
         except YamlError as fault:
-            problems.append(_placed(fault, file, chunk.line))
+            problems.append(_with_place(fault, file, chunk.line))
             continue
         if warnings is not None:
-            warnings += [_placed(doubt, file, chunk.line) for doubt in doubts]
+            warnings += [
+                _with_place(doubt, file, chunk.line) for doubt in doubts
+            ]
         found += [
             ParsedDocument(
                 value, number + index, chunk.line + line + 1, written
@@ -67,7 +69,7 @@ def read(
     return found, problems
 
 
-def _placed(fault: YamlError, file: str, line: int) -> Problem:
+def _with_place(fault: YamlError, file: str, line: int) -> Problem:
     line, column = fault.line + line + 1, fault.column + 1
     return Problem(f"{file}, line {line}, column {column}", fault.what)
 
@@ -97,7 +99,7 @@ class _Chunk:
             raise YamlError(what, -1, 3)
 
 
-def _chunks(text: str) -> Iterator[_Chunk]:
+def _split(text: str) -> Iterator[_Chunk]:
     lines: list[str] = []
     start, separator = 0, ""
     for index, line in enumerate(text.split("\n")):
@@ -106,13 +108,13 @@ def _chunks(text: str) -> Iterator[_Chunk]:
             continue
         yield _Chunk("\n".join(lines), start, separator)
         lines, start, separator = [], index + 1, line
-        if line[3:4].isspace() and not _blank(line[3:]):
+        if line[3:4].isspace() and not _is_blank(line[3:]):
             # kubectl refuses content on this line; YAML and Tacker allow it.
             lines, start = [f"   {line[3:]}"], index
     yield _Chunk("\n".join(lines), start, separator)
 
 
-def _blank(text: str) -> bool:
+def _is_blank(text: str) -> bool:
     """Return whether there are only comments and the version of YAML."""
     return all(
         not line.strip() or line.lstrip().startswith(("#", "%YAML"))

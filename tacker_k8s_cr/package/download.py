@@ -72,13 +72,16 @@ def _session(url: str) -> requests.Session:
 def _read(
     session: requests.Session, url: str, limit: int, deadline: Deadline
 ) -> bytes:
-    left = deadline.remaining
-    if not left:
+    remaining = deadline.remaining
+    if not remaining:
         raise _Unfit("was not fetched: no time was left")
     with log_filters.suppress_urllib3_logs():
         answer = session.get(
             url,
-            timeout=(min(left, CONNECT_SECONDS), min(left, READ_SECONDS)),
+            timeout=(
+                min(remaining, CONNECT_SECONDS),
+                min(remaining, READ_SECONDS),
+            ),
             allow_redirects=False,
             stream=True,
         )

@@ -48,7 +48,7 @@ class Files(typing.Protocol):
         """
 
 
-def content(files: Files, name: str) -> bytes:
+def read_content(files: Files, name: str) -> bytes:
     """A whole file of at most `MAX_FILE` bytes.
 
     :raises UnreadableFile: it cannot be read.
@@ -62,12 +62,12 @@ def content(files: Files, name: str) -> bytes:
     return b"".join(held)
 
 
-def text(files: Files, name: str) -> str:
+def read_text(files: Files, name: str) -> str:
     """A whole file as text.
 
     :raises UnreadableFile: it cannot be read.
     """
-    return decoded(content(files, name))
+    return decode(read_content(files, name))
 
 
 _MARKS = (
@@ -78,7 +78,7 @@ _MARKS = (
 """Byte order marks and what they mean, as for kubectl."""
 
 
-def decoded(data: bytes) -> str:
+def decode(data: bytes) -> str:
     """Text in the encoding that a byte order mark names, else in UTF-8.
 
     :raises Unreadable: it is not text in that encoding.
@@ -101,16 +101,16 @@ def read_named_file(path: pathlib.Path) -> str:
 
     :raises UnreadableFile: it cannot be read.
     """
-    return decoded(b"".join(_limited(path, MAX_FILE)))
+    return decode(b"".join(_limited(path, MAX_FILE)))
 
 
-def stream(source: typing.BinaryIO, limit: int) -> str:
+def read_stream(source: typing.BinaryIO, limit: int) -> str:
     """The text of an open stream, such as standard input, up to its end.
 
     :raises UnreadableFile: it cannot be read.
     """
     try:
-        return decoded(b"".join(_blocks(source, limit)))
+        return decode(b"".join(_blocks(source, limit)))
     except OSError as error:
         raise UnreadableFile(f"cannot be read: {error.strerror}") from error
 
@@ -177,12 +177,12 @@ class ZipSource:
             what = f"is not a zip archive that can be read: {error}"
             raise PackageInvalid([Problem(str(path), what)]) from None
         self._entries: dict[str, zipfile.ZipInfo] = {}
-        if problems := list(self._faults(path)):
+        if problems := list(self._entry_problems(path)):
             self._zip.close()
             raise PackageInvalid(problems)
         self.names = frozenset(self._entries)
 
-    def _faults(self, path: pathlib.Path) -> Iterator[Problem]:
+    def _entry_problems(self, path: pathlib.Path) -> Iterator[Problem]:
         entries = [one for one in self._zip.infolist() if not one.is_dir()]
         if len(entries) > MAX_FILES:
             yield Problem(str(path), f"has more than {MAX_FILES} files")

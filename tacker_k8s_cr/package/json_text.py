@@ -31,7 +31,7 @@ def read(
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=functools.partial(_pairs, repeated),
-        parse_constant=_constant,
+        parse_constant=_refuse_constant,
         parse_float=_number,
         parse_int=_number,
     )
@@ -41,7 +41,7 @@ def read(
         try:
             value, end = decoder.raw_decode(text, position)
         except _Refused as error:
-            raise _located(text[position:], str(error), line) from error
+            raise _error_at(text[position:], str(error), line) from error
         except RecursionError as error:
             raise YamlError("nested too deeply", line, 0) from error
         except ValueError as error:
@@ -53,13 +53,13 @@ def read(
 
 def _number(digits: str) -> Any:
     """As in YAML, which keeps as text what is too large for a number."""
-    value = yaml_scalars.number(yaml_scalars.plain(digits))
+    value = yaml_scalars.to_json_number(yaml_scalars.plain_value(digits))
     if isinstance(value, str):
         raise _Refused("a number is too large")
     return value
 
 
-def _constant(name: str) -> Any:
+def _refuse_constant(name: str) -> Any:
     raise ValueError(name)
 
 
@@ -72,7 +72,8 @@ def _pairs(
             raise _Refused(yaml_text.duplicate_key_message(name))
         if name in built and repeated is not None:
             repeated.append(
-                f"{yaml_text.duplicate_key_message(name)}; {yaml_text.LAST}"
+                f"{yaml_text.duplicate_key_message(name)}; "
+                f"{yaml_text.LAST_WINS}"
             )
         built[_whole(name)] = _whole(value)
     return built
@@ -85,7 +86,7 @@ def _whole(value: Any) -> Any:
     return value
 
 
-def _located(text: str, what: str, line: int) -> YamlError:
+def _error_at(text: str, what: str, line: int) -> YamlError:
     """JSON's decoder does not say where; as YAML the text may tell."""
     try:
         yaml_text.read(text)

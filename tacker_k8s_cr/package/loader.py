@@ -70,45 +70,45 @@ def load(
     :raises RequestInvalid: no such definition file or flavour.
     """
     lenient = validation.is_lenient(field_validation)
-    given = [
+    existing = [
         _STDIN if stdin and os.fspath(path) == "-" else pathlib.Path(path)
         for path in paths
     ]
-    if not given:
+    if not existing:
         raise RequestInvalid("no path of a package is named")
-    if sum(path is _STDIN for path in given) > 1:
+    if sum(path is _STDIN for path in existing) > 1:
         raise RequestInvalid("standard input (-) can be read only once")
-    packed = [p for p in given if p is not _STDIN and _is_csar(p)]
-    if packed and len(given) > 1:
+    packed = [p for p in existing if p is not _STDIN and _is_csar(p)]
+    if packed and len(existing) > 1:
         raise RequestInvalid(
             f"{packed[0]} is a CSAR, a package of its own; it cannot be "
             "loaded with other paths"
         )
     if packed:
-        return _csar(packed[0], def_files, flavour, fetch, lenient)
+        return _load_csar(packed[0], def_files, flavour, fetch, lenient)
     if def_files is not None or flavour:
         raise RequestInvalid(
-            f"{given[0]} is not a CSAR: it has neither definition files nor "
-            "flavours to choose from"
+            f"{existing[0]} is not a CSAR: it has neither definition files "
+            "nor flavours to choose from"
         )
-    return _plain(given, stdin, lenient)
+    return _load_manifests(existing, stdin, lenient)
 
 
 # -- Files and folders --------------------------------------------------------
 
 
-def _plain(
+def _load_manifests(
     paths: Sequence[pathlib.Path], stdin: BinaryIO | None, lenient: bool
 ) -> Package:
     contents = _Contents(lenient=lenient)
     for path in paths:
         if stdin and path is _STDIN:
-            read = functools.partial(_files.stream, stdin, MAX_TEXT)
-            contents.take(str(path), read)
+            read = functools.partial(_files.read_stream, stdin, MAX_TEXT)
+            contents.add_file(str(path), read)
             continue
         try:
-            for file in sources.listed(path, contents.problems):
-                contents.take(
+            for file in sources.list_manifest_files(path, contents.problems):
+                contents.add_file(
                     str(file), functools.partial(_files.read_named_file, file)
                 )
         except UnreadableFile as error:
@@ -126,7 +126,7 @@ class _Contents:
         self._left = MAX_TEXT
         self._lenient = lenient
 
-    def take(self, name: str, read: Callable[[], str]) -> None:
+    def add_file(self, name: str, read: Callable[[], str]) -> None:
         """Add what one file holds."""
         try:
             text = read()
@@ -150,14 +150,12 @@ class _Contents:
         self.problems += faults + checked.problems
         self.warnings += checked.warnings
 
-    def package(
-        self, path: pathlib.Path, described: Vnfd | None = None
-    ) -> Package:
+    def package(self, path: pathlib.Path, vnfd: Vnfd | None = None) -> Package:
         """All of it, once nothing is wrong.
 
         :raises PackageInvalid: something is.
         """
-        checked = manifests.distinct(self.documents)
+        checked = manifests.without_duplicates(self.documents)
         faults = [*self.problems, *checked.problems]
         if not self.documents and not faults:
             faults.append(Problem(str(path), "has no manifests"))
@@ -165,7 +163,7 @@ class _Contents:
             raise PackageInvalid(faults)
         name = path.name if os.path.isdir(path) else path.stem
         warnings = tuple(map(str, [*self.warnings, *checked.warnings]))
-        return Package(name, tuple(checked.documents), described, warnings)
+        return Package(name, tuple(checked.documents), vnfd, warnings)
 
 
 # -- CSAR ---------------------------------------------------------------------
@@ -173,13 +171,13 @@ class _Contents:
 
 def _is_csar(path: pathlib.Path) -> bool:
     if os.path.isdir(path):
-        return _is_packed(path) or _is_source(path)
+        return _is_built_csar(path) or _is_source(path)
     return path.suffix.lower() in _ARCHIVES or (
         os.path.isfile(path) and zipfile.is_zipfile(path)
     )
 
 
-def _is_packed(path: pathlib.Path) -> bool:
+def _is_built_csar(path: pathlib.Path) -> bool:
     """Return whether a folder is a built CSAR, and not the source of one."""
     if os.path.isfile(path / csar.META):
         return True
@@ -201,7 +199,7 @@ def _is_source(path: pathlib.Path) -> bool:
     return _has_definitions((path / csar.DEFINITIONS).glob("*.y*ml"))
 
 
-def _csar(
+def _load_csar(
     path: pathlib.Path,
     def_files: Sequence[str] | None,
     flavour: str,
@@ -211,15 +209,19 @@ def _csar(
     contents = _Contents(lenient=lenient)
     if os.path.isdir(path):
         # A source may have .git; a CSAR has the files that it lists.
-        folder = _files.DirectorySource(path, hidden=_is_packed(path))
-        return _unpacked(path, folder, def_files, flavour, fetch, contents)
+        folder = _files.DirectorySource(path, hidden=_is_built_csar(path))
+        return _load_unpacked(
+            path, folder, def_files, flavour, fetch, contents
+        )
     if not os.path.exists(path):
         raise PackageInvalid([Problem(str(path), "does not exist")])
     with contextlib.closing(_files.ZipSource(path)) as archive:
-        return _unpacked(path, archive, def_files, flavour, fetch, contents)
+        return _load_unpacked(
+            path, archive, def_files, flavour, fetch, contents
+        )
 
 
-def _unpacked(
+def _load_unpacked(
     path: pathlib.Path,
     files: Files,
     def_files: Sequence[str] | None,
@@ -230,50 +232,58 @@ def _unpacked(
     if csar.META in files.names or csar.root_definitions(files):
         meta = csar.read(files, contents.problems)
     elif os.path.isdir(path):
-        meta = csar.source(files)
+        meta = csar.from_source(files)
     else:
-        raise PackageInvalid([Problem(str(path), sources.no_csar(files))])
-    there = [name for name in meta.artifacts if name not in meta.absent]
-    wanted = (
-        csar.manifests(there)
+        raise PackageInvalid(
+            [Problem(str(path), sources.not_csar_reason(files))]
+        )
+    existing = [name for name in meta.artifacts if name not in meta.missing]
+    selected = (
+        csar.manifest_artifacts(existing)
         if def_files is None
         else csar.selected_artifacts(meta, def_files, remote=fetch is not None)
     )
-    described = None
+    vnfd = None
     try:
-        described = _described(files, meta, flavour, contents.warnings)
+        vnfd = _read_vnfd(files, meta, flavour, contents.warnings)
     except PackageInvalid as error:
         contents.problems += error.problems
     if def_files is None:
-        wanted = (*sources.plain(files, wanted, contents.problems),)
-    for name in wanted:
+        selected = (
+            *sources.without_sources(files, selected, contents.problems),
+        )
+    for name in selected:
         if fetch and name in meta.remote:
-            read = functools.partial(_fetched, fetch, meta.remote[name])
-            contents.take(name, read)
-        elif name in meta.absent:
-            contents.problems.append(Problem(name, csar.ABSENT))
-        elif name not in meta.unfit:
-            contents.take(name, functools.partial(_files.text, files, name))
+            read = functools.partial(_fetch, fetch, meta.remote[name])
+            contents.add_file(name, read)
+        elif name in meta.missing:
+            contents.problems.append(Problem(name, csar.ARTIFACT_MISSING))
+        elif name not in meta.unusable:
+            contents.add_file(
+                name, functools.partial(_files.read_text, files, name)
+            )
     if not contents.documents:
-        contents.problems += sources.packed(meta.artifacts)
-    return contents.package(path, described)
+        contents.problems += sources.archive_problems(meta.artifacts)
+    return contents.package(path, vnfd)
 
 
-def _fetched(fetch: Fetch, artifact: csar.Artifact) -> str:
+def _fetch(fetch: Fetch, artifact: csar.Artifact) -> str:
     data = fetch(artifact.name, _files.MAX_FILE)
-    csar.verify(artifact, [data])
-    return _files.decoded(data)
+    csar.check_digest(artifact, [data])
+    return _files.decode(data)
 
 
-def _described(
+def _read_vnfd(
     files: Files, meta: csar.Csar, flavour: str, warnings: list[Problem]
 ) -> Vnfd | None:
     """The VNFD; None where TOSCA.meta does not lead to it."""
     if meta.is_source:
-        return vnfd.read(tosca_definitions.of_source(files), flavour, warnings)
+        return vnfd.read(
+            tosca_definitions.from_source(files), flavour, warnings
+        )
     if not meta.entry:
         return None
-    found = tosca_definitions.of_csar(files, meta.entry)
+    found = tosca_definitions.from_csar(files, meta.entry)
     if flavour:
         found = tosca_definitions.with_flavour(files, found, flavour)
     return vnfd.read(found, flavour, warnings)

@@ -56,17 +56,19 @@ def read(found: Sequence[ParsedDocument], file: str) -> Checked:
     several = len(found) > 1
     for item in found:
         where = f"{file}, document {item.number}" if several else file
-        for value, place in _flat(item.value, where):
+        for value, place in _items(item.value, where):
             faults = _faults(value, item.written)
             checked.problems += [Problem(place, fault) for fault in faults]
             if not faults:
-                checked.documents.append(Document(_kept(value), place))
-                warnings = _server_set(value.get("metadata") or {})
+                checked.documents.append(
+                    Document(_without_server_fields(value), place)
+                )
+                warnings = _server_set_fields(value.get("metadata") or {})
                 checked.warnings += [Problem(place, w) for w in warnings]
     return checked
 
 
-def distinct(documents: Iterable[Document]) -> Checked:
+def without_duplicates(documents: Iterable[Document]) -> Checked:
     """Every object once; of the same manifest twice, the first.
 
     An object without a namespace, and one in the namespace that the first
@@ -94,7 +96,7 @@ def distinct(documents: Iterable[Document]) -> Checked:
 # -- Lists --------------------------------------------------------------------
 
 
-def _flat(value: Any, where: str) -> Iterator[tuple[Any, str]]:
+def _items(value: Any, where: str) -> Iterator[tuple[Any, str]]:
     """The value, or the items of it where it is a list such as kubectl's.
 
     The items of a typed list need not repeat its kind: a ConfigMapList
@@ -109,7 +111,7 @@ def _flat(value: Any, where: str) -> Iterator[tuple[Any, str]]:
     )
     for number, item in enumerate(value["items"] or (), 1):
         whole = {**implied, **item} if isinstance(item, dict) else item
-        yield from _flat(whole, f"{where}, item {number}")
+        yield from _items(whole, f"{where}, item {number}")
 
 
 def _is_list(value: Any) -> bool:
@@ -142,27 +144,31 @@ def _faults(value: Any, written: Written) -> list[str]:
         "metadata.namespace": metadata.get("namespace"),
     }
     return [
-        *_lacking(identity, metadata),
-        *(fault for item in identity.items() for fault in _malformed(*item)),
-        *_texts(metadata, "labels", written),
-        *_texts(metadata, "annotations", written),
+        *_missing_fields(identity, metadata),
+        *(
+            fault
+            for item in identity.items()
+            for fault in _malformed_reason(*item)
+        ),
+        *_text_problems(metadata, "labels", written),
+        *_text_problems(metadata, "annotations", written),
     ]
 
 
-def _lacking(
+def _missing_fields(
     identity: Mapping[str, Any], metadata: Mapping[str, Any]
 ) -> Iterator[str]:
-    lacking = [
+    missing = [
         field
         for field, value in identity.items()
         if value in (None, "") and field not in _OPTIONAL
     ]
     named = (identity["metadata.name"], metadata.get("generateName"))
     # What an object of another kind needs, only a server can say.
-    if not any(named) and (lacking or _is_built_in(identity)):
-        lacking.append("metadata.name")
-    if lacking:
-        yield f"missing {', '.join(lacking)}"
+    if not any(named) and (missing or _is_built_in(identity)):
+        missing.append("metadata.name")
+    if missing:
+        yield f"missing {', '.join(missing)}"
 
 
 _OPTIONAL = (
@@ -179,7 +185,7 @@ def _is_built_in(identity: Mapping[str, Any]) -> bool:
     return kinds.BUILT_IN.find(kind) is not None
 
 
-def _malformed(field: str, value: Any) -> Iterator[str]:
+def _malformed_reason(field: str, value: Any) -> Iterator[str]:
     """What would not be sent as it is meant, or would not fit into a URL."""
     if value is None or value == "":
         return
@@ -200,7 +206,7 @@ def _malformed(field: str, value: Any) -> Iterator[str]:
         yield f"metadata.namespace {value!r}: no namespace can have this name"
 
 
-def _texts(
+def _text_problems(
     metadata: Mapping[str, Any], field: str, written: Written
 ) -> Iterator[str]:
     """Labels and annotations are strings; 1.0 and yes without quotes not."""
@@ -218,7 +224,7 @@ def _texts(
             )
 
 
-def _server_set(metadata: Mapping[str, Any]) -> Iterator[str]:
+def _server_set_fields(metadata: Mapping[str, Any]) -> Iterator[str]:
     found = [name for name in objects.SERVER_SET if metadata.get(name)]
     if found:
         yield (
@@ -231,7 +237,7 @@ def _name(value: Any) -> str:
     return _NAMES.get(type(value), type(value).__name__)
 
 
-def _kept(value: Mapping[str, Any]) -> Manifest:
+def _without_server_fields(value: Mapping[str, Any]) -> Manifest:
     """Without what a server sets: the status, and fields of metadata.
 
     Code generators write ``creationTimestamp: null``, and what ``kubectl

@@ -26,11 +26,11 @@ def replicas(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
         bounds.
     """
     for aspect, level in levels.items():
-        _check(vnfd, aspect, level)
-    return {**vnfd.initial, **scaled(vnfd, levels)}
+        _check_level(vnfd, aspect, level)
+    return {**vnfd.initial, **scaled_replicas(vnfd, levels)}
 
 
-def scaled(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
+def scaled_replicas(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
     """The numbers of the VDUs that aspects scale, without any check."""
     numbers: dict[str, int] = {}
     for aspect in vnfd.aspects.values():
@@ -38,7 +38,7 @@ def scaled(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
         for vdu, steps in aspect.steps.items():
             if vdu in vnfd.initial:
                 before = numbers.get(vdu, vnfd.initial[vdu])
-                numbers[vdu] = before + _added(steps, level)
+                numbers[vdu] = before + _sum_steps(steps, level)
     return numbers
 
 
@@ -64,7 +64,7 @@ def scale_levels(vnfd: Vnfd, instantiation_level: str = "") -> dict[str, int]:
     return dict(vnfd.levels[name])
 
 
-def at_level(
+def at_instantiation_level(
     vnfd: Vnfd, instantiation_level: str = ""
 ) -> tuple[dict[str, int], dict[str, int]]:
     """By aspect its scale level, and by VDU its number, at instantiation.
@@ -77,11 +77,17 @@ def at_level(
     """
     levels = scale_levels(vnfd, instantiation_level)
     name = instantiation_level or vnfd.default_level
-    given = vnfd.level_numbers.get(name, {})
-    return levels, {**vnfd.initial, **scaled(vnfd, levels), **given}
+    overrides = vnfd.level_numbers.get(name, {})
+    return levels, {
+        **vnfd.initial,
+        **scaled_replicas(vnfd, levels),
+        **overrides,
+    }
 
 
-def of_deltas(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
+def replicas_of_deltas(
+    vnfd: Vnfd, levels: Mapping[str, int]
+) -> dict[str, int]:
     """By VDU that an aspect scales, its number by nothing but the deltas.
 
     So does Tacker's v1 API, which does not read VduInstantiationLevels: a
@@ -91,10 +97,10 @@ def of_deltas(vnfd: Vnfd, levels: Mapping[str, int]) -> dict[str, int]:
     """
     for aspect in levels:
         _check_aspect(vnfd, aspect)
-    return scaled(vnfd, levels)
+    return scaled_replicas(vnfd, levels)
 
 
-def based(
+def with_base(
     vnfd: Vnfd, levels: Mapping[str, int], numbers: Mapping[str, int]
 ) -> Vnfd:
     """The VNFD whose steps begin where VDUs have these numbers.
@@ -110,7 +116,7 @@ def based(
         level = levels.get(aspect.id, 0)
         for vdu, steps in aspect.steps.items():
             if vdu in base:
-                base[vdu] -= _added(steps, level)
+                base[vdu] -= _sum_steps(steps, level)
     return dataclasses.replace(vnfd, initial=base)
 
 
@@ -120,7 +126,7 @@ def inconsistencies(vnfd: Vnfd) -> Iterator[str]:
     Each API then counts on from another number, so an author should know.
     """
     for level, at in vnfd.levels.items():
-        by_deltas = scaled(vnfd, at)
+        by_deltas = scaled_replicas(vnfd, at)
         for vdu, number in vnfd.level_numbers.get(level, {}).items():
             if by_deltas.get(vdu, number) != number:
                 yield (
@@ -141,35 +147,35 @@ def levels_after(
         out of bounds.
     """
     _check_aspect(vnfd, aspect)
-    before = levels.get(aspect, 0)
-    wanted = before + steps
-    most = vnfd.aspects[aspect].max_level
-    if not 0 <= wanted <= most:
+    current = levels.get(aspect, 0)
+    target = current + steps
+    maximum = vnfd.aspects[aspect].max_level
+    if not 0 <= target <= maximum:
         raise RequestInvalid(
-            f"aspect {aspect}: {steps:+d} steps from level {before} lead to "
-            f"level {wanted}; its levels are 0 to {most}"
+            f"aspect {aspect}: {steps:+d} steps from level {current} lead to "
+            f"level {target}; its levels are 0 to {maximum}"
         )
-    return {**dict.fromkeys(vnfd.aspects, 0), **levels, aspect: wanted}
+    return {**dict.fromkeys(vnfd.aspects, 0), **levels, aspect: target}
 
 
 def infer_levels(
-    vnfd: Vnfd, levels: Mapping[str, int], found: Mapping[str, int]
+    vnfd: Vnfd, levels: Mapping[str, int], numbers: Mapping[str, int]
 ) -> dict[str, int] | None:
     """The scale levels at which the VDUs have the numbers that were found.
 
     Of several the ones nearest to ``levels`` count; None if there are none.
     A VDU of which no number was found fits any level.
     """
-    now = {aspect: levels.get(aspect, 0) for aspect in vnfd.aspects}
+    current = {aspect: levels.get(aspect, 0) for aspect in vnfd.aspects}
 
     def fits(wanted: Mapping[str, int]) -> bool:
         return all(
-            found.get(vdu, number) == number
-            for vdu, number in scaled(vnfd, wanted).items()
+            numbers.get(vdu, number) == number
+            for vdu, number in scaled_replicas(vnfd, wanted).items()
         )
 
-    if fits(now):
-        return now
+    if fits(current):
+        return current
     # An aspect that shares no VDU with another is computed alone; those
     # that do are tried one at a time, since one scale changes one aspect.
     for aspect in vnfd.aspects.values():
@@ -182,33 +188,34 @@ def infer_levels(
         if others & aspect.steps.keys():
             continue
         for level in range(aspect.max_level + 1):
-            at = scaled(vnfd, {**now, aspect.id: level})
+            at = scaled_replicas(vnfd, {**current, aspect.id: level})
             known = at.keys() & aspect.steps.keys()
-            if all(found.get(vdu, at[vdu]) == at[vdu] for vdu in known):
-                now[aspect.id] = level
+            if all(numbers.get(vdu, at[vdu]) == at[vdu] for vdu in known):
+                current[aspect.id] = level
                 break
-    if fits(now):
-        return now
-    moved = (
-        {**now, aspect.id: level}
+    if fits(current):
+        return current
+    candidates = (
+        {**current, aspect.id: level}
         for aspect in vnfd.aspects.values()
         for level in range(aspect.max_level + 1)
     )
-    return next(filter(fits, moved), None)
+    return next(filter(fits, candidates), None)
 
 
-def _added(steps: tuple[int, ...], level: int) -> int:
+def _sum_steps(steps: tuple[int, ...], level: int) -> int:
     """What the first so many steps add; the last of them repeats itself."""
     repeated = itertools.chain(steps, itertools.repeat(steps[-1]))
     return sum(itertools.islice(repeated, level))
 
 
-def _check(vnfd: Vnfd, aspect: str, level: int) -> None:
+def _check_level(vnfd: Vnfd, aspect: str, level: int) -> None:
     _check_aspect(vnfd, aspect)
-    most = vnfd.aspects[aspect].max_level
-    if not 0 <= level <= most:
+    maximum = vnfd.aspects[aspect].max_level
+    if not 0 <= level <= maximum:
         raise RequestInvalid(
-            f"aspect {aspect}: expected a level from 0 to {most}, got {level}"
+            f"aspect {aspect}: expected a level from 0 to {maximum}, "
+            f"got {level}"
         )
 
 
@@ -229,8 +236,8 @@ def check_profiles(vnfd: Vnfd, numbers: Mapping[str, int]) -> None:
     """
     for name, number in numbers.items():
         vdu = vnfd.vdus[name]
-        most = number if vdu.maximum is None else vdu.maximum
-        if not vdu.minimum <= number <= most:
+        maximum = number if vdu.maximum is None else vdu.maximum
+        if not vdu.minimum <= number <= maximum:
             raise RequestInvalid(
                 f"VDU {name}: the scale leads to {number} instances, but its "
                 f"vdu_profile allows {vdu.minimum} to {vdu.maximum}: correct "

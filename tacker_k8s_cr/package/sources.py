@@ -18,7 +18,9 @@ from tacker_k8s_cr.package.files import UnreadableFile
 _ARCHIVES = (".tgz", ".tar", ".tar.gz", ".zip")
 
 
-def listed(path: pathlib.Path, problems: list[Problem]) -> list[pathlib.Path]:
+def list_manifest_files(
+    path: pathlib.Path, problems: list[Problem]
+) -> list[pathlib.Path]:
     """Return the files of manifests at a path, sorted.
 
     A file that is named itself may have any ending.
@@ -37,7 +39,7 @@ def listed(path: pathlib.Path, problems: list[Problem]) -> list[pathlib.Path]:
         folder, found = path.parent, [path]
     files = {file.relative_to(folder).as_posix(): file for file in found}
     sources = unrendered_sources.folders(
-        files, lambda name: _value(files[name])
+        files, lambda name: _first_document(files[name])
     )
     for name, source in sources.items():
         where = str(folder / name)
@@ -47,13 +49,13 @@ def listed(path: pathlib.Path, problems: list[Problem]) -> list[pathlib.Path]:
     return [
         file
         for name, file in files.items()
-        if not unrendered_sources.within(name, sources)
-        and (file is path or name.lower().endswith(csar.ENDINGS))
+        if not unrendered_sources.is_within(name, sources)
+        and (file is path or name.lower().endswith(csar.SUFFIXES))
     ]
 
 
-def plain(
-    files: Files, wanted: Sequence[str], problems: list[Problem]
+def without_sources(
+    files: Files, selected: Sequence[str], problems: list[Problem]
 ) -> list[str]:
     """Return the wanted files of a CSAR, without charts and kustomizations.
 
@@ -62,23 +64,27 @@ def plain(
 
     def value(name: str) -> object:
         try:
-            return _first(_files.text(files, name))
+            return _parse_first(_files.read_text(files, name))
         except UnreadableFile:
             return None
 
     sources = unrendered_sources.folders(files.names, value)
     for folder, source in sources.items():
         if any(
-            unrendered_sources.within(name, {folder: source})
-            for name in wanted
+            unrendered_sources.is_within(name, {folder: source})
+            for name in selected
         ):
-            problems.append(Problem(folder, unrendered_sources.packed(source)))
+            problems.append(
+                Problem(folder, unrendered_sources.packed_advice(source))
+            )
     return [
-        name for name in wanted if not unrendered_sources.within(name, sources)
+        name
+        for name in selected
+        if not unrendered_sources.is_within(name, sources)
     ]
 
 
-def packed(artifacts: Sequence[str]) -> list[Problem]:
+def archive_problems(artifacts: Sequence[str]) -> list[Problem]:
     """Return the archives of a CSAR, which hold no manifests to be read."""
     return [
         Problem(name, "is an archive; pack the manifests themselves")
@@ -87,23 +93,23 @@ def packed(artifacts: Sequence[str]) -> list[Problem]:
     ]
 
 
-def no_csar(files: Files) -> str:
+def not_csar_reason(files: Files) -> str:
     """Return why a zip archive is not a CSAR, and what to do with it."""
     why = f"is a zip archive, but not a CSAR: it does not have {csar.META}"
     deeper = sorted(n for n in files.names if n.endswith(f"/{csar.META}"))
     if deeper:
         return f"{why}; {deeper[0]} must be at its root"
-    return f"{why}; {archives.of_names(files.names)}"
+    return f"{why}; {archives.advice_for_names(files.names)}"
 
 
-def _value(path: pathlib.Path) -> object:
+def _first_document(path: pathlib.Path) -> object:
     """The first document of a file; None where there is none."""
     try:
-        return _first(_files.read_named_file(path))
+        return _parse_first(_files.read_named_file(path))
     except UnreadableFile:
         return None
 
 
-def _first(text: str) -> object:
+def _parse_first(text: str) -> object:
     parsed, _ = documents.read(text, "")
     return parsed[0].value if parsed else None

@@ -55,7 +55,7 @@ _MAX_FAULTS = 256
 _MAX_DEPTH = 200
 
 
-def of_csar(files: Files, entry: str) -> Definitions:
+def from_csar(files: Files, entry: str) -> Definitions:
     """The entry and all that it imports.
 
     An import by URL that the package does not bring is not fetched, and
@@ -73,7 +73,7 @@ def of_csar(files: Files, entry: str) -> Definitions:
         if name in found:
             continue
         try:
-            found[name] = _document(files, name)
+            found[name] = _read_document(files, name)
         except UnreadableFile as error:
             problems.append(Problem(name, str(error)))
             continue
@@ -87,7 +87,7 @@ def of_csar(files: Files, entry: str) -> Definitions:
                 what = f"imports {wanted}, which is not in the package"
                 problems.append(Problem(name, what))
     if complete and not problems:
-        problems = [*_faults(found, entry)]
+        problems = [*_parser_problems(found, entry)]
     if problems:
         raise PackageInvalid(problems)
     return found
@@ -108,7 +108,7 @@ def with_flavour(
     for name in sorted(files.names - found.keys()):
         if name.count("/") < 2 and name.endswith(YAML):
             with contextlib.suppress(UnreadableFile):
-                others[name] = _document(files, name)
+                others[name] = _read_document(files, name)
     described = {n: d for n, d in others.items() if _flavour(d) == flavour}
     return {**found, **described}
 
@@ -117,7 +117,7 @@ def _flavour(document: Mapping[str, Any]) -> Any:
     return objects.field(document, FLAVOUR)
 
 
-def of_source(files: Files) -> Definitions:
+def from_source(files: Files) -> Definitions:
     """All files in ``Definitions``, whether or not their types are there.
 
     :raises PackageInvalid: a file does not parse.
@@ -127,7 +127,7 @@ def of_source(files: Files) -> Definitions:
     for name in sorted(files.names):
         if name.startswith(DEFINITIONS) and name.endswith(YAML):
             try:
-                found[name] = _document(files, name)
+                found[name] = _read_document(files, name)
             except UnreadableFile as error:
                 problems.append(Problem(name, str(error)))
     if problems:
@@ -135,9 +135,9 @@ def of_source(files: Files) -> Definitions:
     return found
 
 
-def _document(files: Files, name: str) -> Mapping[str, Any]:
+def _read_document(files: Files, name: str) -> Mapping[str, Any]:
     """Definitions are read as Tacker reads them: a later key wins."""
-    text = _files.text(files, name)
+    text = _files.read_text(files, name)
     depth = 0
     try:
         for event in yaml.parse(text, Loader=_LOADER):
@@ -186,21 +186,21 @@ def _target(wanted: Any, importer: str, files: Container[str]) -> str:
     return target
 
 
-def _faults(found: Definitions, entry: str) -> tuple[Problem, ...]:
+def _parser_problems(found: Definitions, entry: str) -> tuple[Problem, ...]:
     # Unlike JSON, this distinguishes a key that is a number from text.
     value = repr((entry, found)).encode("utf-8", "surrogatepass")
     digest = hashlib.sha256(value).digest()
     with _PARSER:
-        known = _FAULTS.get(digest)
-        if known is None:
-            known = tuple(_check(found, entry))
+        cached = _FAULTS.get(digest)
+        if cached is None:
+            cached = tuple(_run_parser(found, entry))
             if len(_FAULTS) >= _MAX_FAULTS:
                 _FAULTS.clear()
-            _FAULTS[digest] = known
-    return known
+            _FAULTS[digest] = cached
+    return cached
 
 
-def _check(found: Definitions, entry: str) -> list[Problem]:
+def _run_parser(found: Definitions, entry: str) -> list[Problem]:
     """What tosca-parser finds; one at a time."""
     from toscaparser.common.exception import ExceptionCollector
     from toscaparser.tosca_template import ToscaTemplate
@@ -210,16 +210,16 @@ def _check(found: Definitions, entry: str) -> list[Problem]:
         for name, document in found.items():
             path = root / name
             path.parent.mkdir(parents=True, exist_ok=True)
-            moved = _moved(document, name, root, found)
-            path.write_text(yaml.dump(moved, Dumper=_DUMPER))
+            copied = _with_local_imports(document, name, root, found)
+            path.write_text(yaml.dump(copied, Dumper=_DUMPER))
         try:
             ToscaTemplate(str(root / entry), parsed_params={})
         except Exception as error:  # noqa: BLE001  it raises whatever it meets
             faults = [str(e) for e in ExceptionCollector.getExceptions()]
-            said = [f"tosca-parser reports: {f}" for f in faults]
+            messages = [f"tosca-parser reports: {f}" for f in faults]
             return [
-                Problem(entry, _tidy(fault, folder))
-                for fault in dict.fromkeys(said or [_unsaid(error)])
+                Problem(entry, _without_folder(fault, folder))
+                for fault in dict.fromkeys(messages or [_error_text(error)])
             ]
         finally:
             ExceptionCollector.stop()
@@ -227,7 +227,7 @@ def _check(found: Definitions, entry: str) -> list[Problem]:
     return []
 
 
-def _unsaid(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     """tosca-parser's fault; many a wrong value ends it in Python's words."""
     from toscaparser.common.exception import TOSCAException
 
@@ -240,7 +240,7 @@ def _unsaid(error: Exception) -> str:
     )
 
 
-def _moved(
+def _with_local_imports(
     document: Mapping[str, Any],
     name: str,
     root: pathlib.Path,
@@ -253,11 +253,14 @@ def _moved(
     """
     if not (wanted := list(_imports(document))):
         return dict(document)
-    paths = [str(root / _target(one, name, found)) for one in wanted]
+    paths = [
+        str(root / _target(document_import, name, found))
+        for document_import in wanted
+    ]
     return {**document, "imports": list(dict.fromkeys(paths))}
 
 
-def _tidy(fault: str, folder: str) -> str:
+def _without_folder(fault: str, folder: str) -> str:
     """Without our folder, and without what only Python calls a type."""
     named = re.sub(r"<class '([\w.]+)'>", r"\1", fault)
     return " ".join(named.replace(f"{folder}/", "").split())

@@ -42,13 +42,13 @@ class Policies:
             self.faults.append("policies are not a sequence")
             self._listed = []
 
-    def initial(self) -> dict[str, int]:
+    def initial_numbers(self) -> dict[str, int]:
         """By VDU, its number at level 0 of all aspects."""
         found = {}
         path = ("properties", "initial_delta", "number_of_instances")
         for name, policy in self._of("VduInitialDelta"):
             what = f"policy {name}: initial_delta"
-            size = number(objects.field(policy, path), what, self.faults)
+            size = read_number(objects.field(policy, path), what, self.faults)
             found.update(dict.fromkeys(self._targets(name, policy), size))
         return found
 
@@ -61,7 +61,7 @@ class Policies:
             for name, aspect in string_keys(listed).items():
                 size = mapping(aspect).get("max_scale_level")
                 what = f"aspect {name}: max_scale_level"
-                most[name] = number(size, what, self.faults)
+                most[name] = read_number(size, what, self.faults)
                 order[name] = mapping(aspect).get("step_deltas")
                 steps[name] = {}
         for name, policy in self._of("VduScalingAspectDeltas"):
@@ -89,7 +89,9 @@ class Policies:
                 self._unknown(f"policy {name}: the step delta {delta}", deltas)
                 continue
             size = mapping(deltas[delta]).get("number_of_instances")
-            sizes.append(number(size, f"policy {name}: {delta}", self.faults))
+            sizes.append(
+                read_number(size, f"policy {name}: {delta}", self.faults)
+            )
         if not deltas:
             self.doubts.append(f"policy {name}: has no deltas")
         return tuple(sizes)
@@ -125,7 +127,7 @@ class Policies:
                 self._unknown(what, aspects)
                 continue
             size = mapping(info).get("scale_level")
-            found[name] = number(size, what, self.faults)
+            found[name] = read_number(size, what, self.faults)
             if found[name] > aspects[name].max_level:
                 self.doubts.append(
                     f"{what} is at {found[name]}, its max_scale_level is "
@@ -140,7 +142,7 @@ class Policies:
 
         :param known: the instantiation levels.
         """
-        given: dict[str, dict[str, int]] = {}
+        numbers: dict[str, dict[str, int]] = {}
         for name, policy in self._of("VduInstantiationLevels"):
             levels = objects.field(policy, ("properties", "levels"))
             for level, sized in string_keys(levels).items():
@@ -148,13 +150,13 @@ class Policies:
                 if level not in known:
                     self._unknown(what, known)
                     continue
-                asked = mapping(sized).get("number_of_instances")
-                size = number(asked, what, self.faults)
+                count = mapping(sized).get("number_of_instances")
+                size = read_number(count, what, self.faults)
                 targets = self._targets(name, policy)
-                given.setdefault(level, {}).update(
+                numbers.setdefault(level, {}).update(
                     dict.fromkeys(targets, size)
                 )
-        return given
+        return numbers
 
     def _of(self, kind: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
         for entry in self._listed or ():
@@ -187,7 +189,7 @@ def string_keys(value: Any) -> dict[str, Any]:
     return {str(name): item for name, item in mapping(value).items()}
 
 
-def number(value: Any, what: str, faults: list[str]) -> int:
+def read_number(value: Any, what: str, faults: list[str]) -> int:
     """A number from 0 on; anything else is a fault, and counts as 0."""
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value

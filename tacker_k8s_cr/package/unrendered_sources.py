@@ -51,11 +51,11 @@ def folders(names: Iterable[str], read: Read) -> dict[str, Source]:
     return {
         folder: source
         for folder, source in found.items()
-        if not within(posixpath.dirname(folder), found, folder)
+        if not is_within(posixpath.dirname(folder), found, folder)
     }
 
 
-def within(name: str, found: Mapping[str, Source], but: str = "-") -> bool:
+def is_within(name: str, found: Mapping[str, Source], but: str = "-") -> bool:
     """Whether a path is one of the folders, or lies in one."""
     return any(
         folder != but
@@ -105,7 +105,7 @@ def advice(source: Source, path: str) -> str:
     )
 
 
-def packed(source: Source) -> str:
+def packed_advice(source: Source) -> str:
     """Return what is to be done with one inside a CSAR or archive."""
     program = {
         Source.CHART: "helm template",

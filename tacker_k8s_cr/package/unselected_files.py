@@ -19,7 +19,7 @@ from tacker_k8s_cr.package.files import Files
 from tacker_k8s_cr.package.files import UnreadableFile
 
 
-def objects(
+def find_objects(
     path: str | os.PathLike[str], selected: Collection[str], namespace: str
 ) -> frozenset[ObjectRef]:
     """Return the objects, as they may be called in a cluster.
@@ -36,19 +36,19 @@ def objects(
         folder = _files.DirectorySource(pathlib.Path(path), hidden=True)
         for manifest in _others(folder, selected):
             ref = ObjectRef.of(manifest)
-            named = ref.namespace or namespace
-            for place in (named, namespace, ""):
+            in_namespace = ref.namespace or namespace
+            for place in (in_namespace, namespace, ""):
                 found.add(ObjectRef(ref.group, ref.kind, place, ref.name))
     return frozenset(ref for ref in found if ref.name)
 
 
 def _others(files: Files, selected: Collection[str]) -> Iterator[Manifest]:
     listed = csar.read(files, [])
-    for name in csar.manifests(listed.artifacts):
+    for name in csar.manifest_artifacts(listed.artifacts):
         if name in selected or name not in files.names:
             continue
         with contextlib.suppress(UnreadableFile):
-            text = _files.text(files, name)
+            text = _files.read_text(files, name)
             parsed, _ = documents.read(text, name, lenient=True)
             for document in manifests.read(parsed, name).documents:
                 yield document.manifest

@@ -58,7 +58,7 @@ Assess = Callable[[Manifest], Fitness]
 
 
 @dataclasses.dataclass(frozen=True)
-class _Place:
+class _Candidate:
     """What may be a VDU: an object, or an entry of a topology.
 
     :param vdu: that its annotation names, if any.
@@ -88,23 +88,23 @@ def map_vdus(
     """
     if package.vnfd is None:
         return {}
-    asked = dict(mapping or {})
-    _check_known(package, asked)
+    requested = dict(mapping or {})
+    _check_known(package, requested)
     places = [
         place
         for document in package.documents
-        for place in _places(document, assess)
+        for place in _candidates(document, assess)
     ]
     annotated, problems = _annotated(package, places)
     found: dict[str, ObjectRef] = {}
     for vdu in package.vnfd.vdus.values():
-        if vdu.id in asked:
-            place = _asked(places, vdu, asked[vdu.id])
-            said = annotated.get(vdu.id, place)
-            if said is not place:
+        if vdu.id in requested:
+            place = _requested(places, vdu, requested[vdu.id])
+            chosen = annotated.get(vdu.id, place)
+            if chosen is not place:
                 raise RequestInvalid(
                     f"VDU {vdu.id}: the request maps it to {place.ref}, but "
-                    f"its annotation is on {said.ref} ({said.where})"
+                    f"its annotation is on {chosen.ref} ({chosen.where})"
                 )
             found[vdu.id] = place.ref
         elif vdu.id in annotated:
@@ -112,7 +112,7 @@ def map_vdus(
         elif candidates := _fittest(p for p in places if p.name == vdu.name):
             found[vdu.id] = candidates[0].ref
             if len(candidates) > 1:
-                problems.append(_several(package, vdu, candidates))
+                problems.append(_ambiguous_problem(package, vdu, candidates))
     if problems:
         raise PackageInvalid(problems)
     return found
@@ -121,14 +121,14 @@ def map_vdus(
 def is_named(package: Package, text: str) -> bool:
     """Return whether a mapping may name an object of the package this way."""
     return any(
-        text in _names(place)
+        text in _names_of(place)
         for document in package.documents
         if document.manifest["metadata"].get("name")
-        for place in _places(document, lambda manifest: Fitness.NONE)
+        for place in _candidates(document, lambda manifest: Fitness.NONE)
     )
 
 
-def _fittest(places: Iterable[_Place]) -> list[_Place]:
+def _fittest(places: Iterable[_Candidate]) -> list[_Candidate]:
     """Those that fit best by their kinds; none if none fits at all."""
     found = sorted(places, key=lambda place: place.fitness)
     return [
@@ -138,17 +138,17 @@ def _fittest(places: Iterable[_Place]) -> list[_Place]:
     ]
 
 
-def _places(document: Document, assess: Assess) -> Iterator[_Place]:
+def _candidates(document: Document, assess: Assess) -> Iterator[_Candidate]:
     manifest = document.manifest
-    yield _Place(
+    yield _Candidate(
         ObjectRef.of(manifest),
         manifest["metadata"]["name"],
         document.where,
         objects.annotation(manifest, "vdu"),
         assess(manifest),
     )
-    for entry in topology_replicas.of(manifest):
-        yield _Place(
+    for entry in topology_replicas.list_entries(manifest):
+        yield _Candidate(
             entry.ref,
             entry.name or topology_replicas.CONTROL_PLANE,
             document.where,
@@ -160,10 +160,10 @@ def _places(document: Document, assess: Assess) -> Iterator[_Place]:
 
 
 def _annotated(
-    package: Package, places: Sequence[_Place]
-) -> tuple[dict[str, _Place], list[Problem]]:
+    package: Package, places: Sequence[_Candidate]
+) -> tuple[dict[str, _Candidate], list[Problem]]:
     known = package.vnfd.vdus if package.vnfd else {}
-    found: dict[str, _Place] = {}
+    found: dict[str, _Candidate] = {}
     problems = []
     for place in places:
         vdu = place.vdu
@@ -182,9 +182,9 @@ def _annotated(
     return found, problems
 
 
-def _check_known(package: Package, asked: Mapping[str, str]) -> None:
+def _check_known(package: Package, requested: Mapping[str, str]) -> None:
     known = package.vnfd.vdus if package.vnfd else {}
-    unknown = [vdu for vdu in asked if vdu not in known]
+    unknown = [vdu for vdu in requested if vdu not in known]
     if unknown:
         raise RequestInvalid(
             f"the mapping names VDU {', '.join(unknown)}; the package has: "
@@ -192,8 +192,10 @@ def _check_known(package: Package, asked: Mapping[str, str]) -> None:
         )
 
 
-def _asked(places: Sequence[_Place], vdu: Vdu, text: str) -> _Place:
-    found = [place for place in places if text in _names(place)]
+def _requested(
+    places: Sequence[_Candidate], vdu: Vdu, text: str
+) -> _Candidate:
+    found = [place for place in places if text in _names_of(place)]
     if not found:
         why = "no selected manifest of the package has this name"
         raise RequestInvalid(f"VDU {vdu.id} is mapped to {text}: {why}")
@@ -206,13 +208,13 @@ def _asked(places: Sequence[_Place], vdu: Vdu, text: str) -> _Place:
     return fitting[0]
 
 
-def _names(place: _Place) -> tuple[str, ...]:
+def _names_of(place: _Candidate) -> tuple[str, ...]:
     ref = place.ref
     return place.name, f"{ref.kind}/{ref.name}", str(ref)
 
 
-def _several(
-    package: Package, vdu: Vdu, candidates: Sequence[_Place]
+def _ambiguous_problem(
+    package: Package, vdu: Vdu, candidates: Sequence[_Candidate]
 ) -> Problem:
     shown = ", ".join(f"{p.ref} ({p.where})" for p in candidates)
     hint = f"{SELECT} {objects.PREFIX}vdu: {vdu.id}"

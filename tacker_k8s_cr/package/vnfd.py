@@ -39,7 +39,7 @@ def read(
         from.
     :raises PackageInvalid: the flavour is inconsistent.
     """
-    name, file = _chosen(definitions, flavour)
+    name, file = _select_flavour(definitions, flavour)
     topology = definitions[file]["topology_template"]
     faults: list[str] = []
     doubts: list[str] = []
@@ -55,7 +55,7 @@ def read(
         flavour=name,
         vdus=vdus,
         aspects=aspects,
-        initial=rules.initial(),
+        initial=rules.initial_numbers(),
         levels=levels,
         level_numbers=rules.level_numbers(levels),
         default_level=default,
@@ -70,7 +70,7 @@ def read(
     return vnfd
 
 
-def _chosen(definitions: Definitions, flavour: str) -> tuple[str, str]:
+def _select_flavour(definitions: Definitions, flavour: str) -> tuple[str, str]:
     """The name of the flavour, and the file that describes it."""
     found: dict[str, str] = {}
     for file, document in definitions.items():
@@ -87,9 +87,11 @@ def _chosen(definitions: Definitions, flavour: str) -> tuple[str, str]:
     if not flavour and len(found) == 1:
         flavour = next(iter(found))
     if flavour not in found:
-        has = ", ".join(sorted(found))
-        said = f"no flavour {flavour}" if flavour else "several flavours"
-        raise RequestInvalid(f"the package has {said}; choose one of: {has}")
+        available = ", ".join(sorted(found))
+        problem = f"no flavour {flavour}" if flavour else "several flavours"
+        raise RequestInvalid(
+            f"the package has {problem}; choose one of: {available}"
+        )
     return flavour, found[flavour]
 
 
@@ -104,20 +106,22 @@ def _vdus(
         ).items()
     }
     for name, node in _nodes(topology):
-        if not _derives(node.get("type"), _COMPUTE, parents):
+        if not _is_derived(node.get("type"), _COMPUTE, parents):
             continue
         profile = objects.field(node, ("properties", "vdu_profile"))
-        least, most = (
-            tosca_policies.number(
-                value, f"VDU {name}: vdu_profile.{bound}_of_instances", faults
+        minimum, maximum = (
+            tosca_policies.read_number(
+                value,
+                f"VDU {name}: vdu_profile.{scalable}_of_instances",
+                faults,
             )
-            if (value := objects.field(profile, (f"{bound}_of_instances",)))
+            if (value := objects.field(profile, (f"{scalable}_of_instances",)))
             is not None
             else None
-            for bound in ("min_number", "max_number")
+            for scalable in ("min_number", "max_number")
         )
         named = str(objects.field(node, ("properties", "name"), name))
-        yield Vdu(name, named, least or 0, most)
+        yield Vdu(name, named, minimum or 0, maximum)
 
 
 def _nodes(
@@ -128,7 +132,7 @@ def _nodes(
         yield name, tosca_policies.mapping(node)
 
 
-def _derives(name: Any, kind: str, parents: Mapping[str, Any]) -> bool:
+def _is_derived(name: Any, kind: str, parents: Mapping[str, Any]) -> bool:
     for _ in range(len(parents) + 1):
         if name == kind:
             return True

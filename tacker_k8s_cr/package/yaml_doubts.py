@@ -15,7 +15,7 @@ import yaml
 _TACKER = "Tacker's own driver"
 
 
-def of_scalar(text: str, value: Any) -> str:
+def scalar_warning(text: str, value: Any) -> str:
     """Return the warning about a scalar without quotes; empty if none.
 
     :param text: as it is written.
@@ -31,7 +31,7 @@ def of_scalar(text: str, value: Any) -> str:
     )
 
 
-def of_merge(
+def merge_warning(
     before: Mapping[str, Any],
     explicit: Container[str],
     merged: Mapping[str, Any],

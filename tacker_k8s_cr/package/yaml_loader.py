@@ -61,11 +61,11 @@ def recursive_alias(text: str) -> tuple[int, int]:
         elif isinstance(event, yaml.CollectionEndEvent):
             anchors.pop()
         elif isinstance(event, yaml.AliasEvent) and event.anchor in anchors:
-            return place(event.start_mark)
+            return position(event.start_mark)
     return 0, 0
 
 
-def place(mark: Any) -> tuple[int, int]:
+def position(mark: Any) -> tuple[int, int]:
     return (mark.line, mark.column) if mark else (0, 0)
 
 
@@ -91,7 +91,7 @@ class _KubernetesRules:
         self._depth += 1
         # A scalar is one level below its mapping or sequence.
         if parent is not None and self._depth > MAX_DEPTH + 1:
-            raise YamlError("nested too deeply", *place(parent.start_mark))
+            raise YamlError("nested too deeply", *position(parent.start_mark))
 
     def ascend_resolver(self) -> None:
         self._depth -= 1
@@ -145,4 +145,4 @@ def _syntax_error(error: yaml.MarkedYAMLError, text: str) -> YamlError:
             if error.context
             else "the anchor of this alias is not known"
         )
-    return YamlError(what, *place(mark))
+    return YamlError(what, *position(mark))

@@ -55,11 +55,11 @@ _LARGEST = 2**63 - 1
 _LARGEST_UNSIGNED = 2**64 - 1
 
 
-def plain(text: str) -> Scalar:
+def plain_value(text: str) -> Scalar:
     """The value of a scalar without quotes and without a tag.
 
     Integers that do not fit are still exact, and floats still floats; see
-    `number` for what becomes of them.
+    `to_json_number` for what becomes of them.
     """
     if text in _NAMED:
         return _NAMED[text]
@@ -87,8 +87,8 @@ def _unprefixed(digits: str, base: int) -> str:
     if base == 10:
         return digits
     sign = "-" if digits.startswith("-") else ""
-    rest = digits.lstrip("+-")
-    return sign + (rest[2:] if rest[1:2].isalpha() else rest)
+    unsigned = digits.lstrip("+-")
+    return sign + (unsigned[2:] if unsigned[1:2].isalpha() else unsigned)
 
 
 def _float(digits: str, text: str) -> Scalar:
@@ -97,7 +97,7 @@ def _float(digits: str, text: str) -> Scalar:
     return text if math.isinf(value) else value
 
 
-def tagged(tag: str, text: str) -> Scalar:
+def tagged_value(tag: str, text: str) -> Scalar:
     """The value of a scalar with an explicit tag.
 
     :raises ValueError: the text is not of the tag's type.
@@ -109,7 +109,7 @@ def tagged(tag: str, text: str) -> Scalar:
         return text
     if name == "str":
         return text
-    value = plain(text)
+    value = plain_value(text)
     found = _TYPES[type(value)]
     if name == "float" and found == "int":
         return float(value)  # type: ignore[arg-type]
@@ -126,7 +126,7 @@ def _binary(text: str) -> str:
         raise ValueError("the !!binary value is not base64 text") from error
 
 
-def number(value: Scalar) -> Scalar:
+def to_json_number(value: Scalar) -> Scalar:
     """The scalar as it is after Go's JSON: what a server would receive.
 
     A float without a fraction is an integer where 64 bits hold it, and an
@@ -152,7 +152,7 @@ def _whole(value: float) -> int | float:
     return written if _SMALLEST <= written <= _LARGEST else value
 
 
-def key(value: Scalar) -> str:
+def field_name(value: Scalar) -> str:
     """The name of a field from a key that may be no string.
 
     :raises ValueError: the key is null or an integer beyond 64 bits.

@@ -18,7 +18,7 @@ from tacker_k8s_cr.package import yaml_loader
 from tacker_k8s_cr.package import yaml_scalars
 from tacker_k8s_cr.package.yaml_loader import PLAIN
 from tacker_k8s_cr.package.yaml_loader import YamlError
-from tacker_k8s_cr.package.yaml_loader import place
+from tacker_k8s_cr.package.yaml_loader import position
 
 MAX_ALIASED = 100_000
 """Values that all aliases of one document stand for."""
@@ -26,8 +26,8 @@ MAX_ALIASED = 100_000
 SURROGATE = re.compile("[\ud800-\udfff]")
 """Half of a character in UTF-16; it cannot be sent."""
 
-AGAIN = "is there twice in one mapping"
-LAST = "the last one counts"
+DUPLICATE_KEY = "is there twice in one mapping"
+LAST_WINS = "the last one counts"
 
 Written = Mapping[tuple[int, str], str]
 """How keys that are not strings are written, by the identity of their mapping
@@ -37,8 +37,8 @@ and their name in it: ``n`` is the key ``false``."""
 def duplicate_key_message(name: str, written: str = "") -> str:
     """Return what is wrong with a mapping that has a key twice."""
     if written in ("", name):
-        return f"the key {name!r} {AGAIN}"
-    return f"the key {written!r}, which is read as {name!r}, {AGAIN}"
+        return f"the key {name!r} {DUPLICATE_KEY}"
+    return f"the key {written!r}, which is read as {name!r}, {DUPLICATE_KEY}"
 
 
 def read(
@@ -128,15 +128,15 @@ class _Builder:
         self._size += 1
         text: str = node.value
         if node.tag is PLAIN:
-            value = yaml_scalars.plain(text)
+            value = yaml_scalars.plain_value(text)
             if value is not text:
-                self._doubt(yaml_doubts.of_scalar(text, value), node)
+                self._doubt(yaml_doubts.scalar_warning(text, value), node)
             return value
         if not text.isascii() and SURROGATE.search(text):
             # libyaml refuses it; PyYAML's own reader does not.
             raise _error("half of a surrogate pair is not text", node)
         try:
-            return yaml_scalars.tagged(node.tag, text)
+            return yaml_scalars.tagged_value(node.tag, text)
         except ValueError as error:
             raise _error(str(error), node) from None
 
@@ -146,7 +146,7 @@ class _Builder:
         if isinstance(value, str):
             return value
         try:
-            return yaml_scalars.number(value)
+            return yaml_scalars.to_json_number(value)
         except ValueError as error:
             raise _error(str(error), node) from None
 
@@ -154,7 +154,7 @@ class _Builder:
         if not isinstance(node, yaml.ScalarNode):
             raise _error("a key is a mapping or a sequence", node)
         try:
-            name = yaml_scalars.key(self._scalar(node))
+            name = yaml_scalars.field_name(self._scalar(node))
         except ValueError as error:
             raise _error(str(error), node) from None
         written: str = node.value
@@ -162,7 +162,7 @@ class _Builder:
             message = duplicate_key_message(name, written)
             if not self._lenient:
                 raise _error(message, node)
-            self._doubt(f"{message}; {LAST}", node)
+            self._doubt(f"{message}; {LAST_WINS}", node)
         if written != name:
             self._remember(mapping.value, name, written)
         elif self.written:
@@ -181,7 +181,9 @@ class _Builder:
             what = "<< takes a mapping or a sequence of mappings"
             raise _error(what, node)
         for one in reversed(merged):
-            doubt = yaml_doubts.of_merge(mapping.value, mapping.explicit, one)
+            doubt = yaml_doubts.merge_warning(
+                mapping.value, mapping.explicit, one
+            )
             self._doubt(doubt, node)
             mapping.value.update(one)
             for name in one:
@@ -198,4 +200,4 @@ class _Builder:
 
 
 def _error(what: str, node: yaml.Node) -> YamlError:
-    return YamlError(what, *place(node.start_mark))
+    return YamlError(what, *position(node.start_mark))

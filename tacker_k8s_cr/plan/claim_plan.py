@@ -13,7 +13,7 @@ from tacker_k8s_cr.kinds.claims import RETAIN
 from tacker_k8s_cr.kinds.claims import VOLUME
 from tacker_k8s_cr.kinds.claims import ClaimRule
 from tacker_k8s_cr.kinds.claims import bound_claim
-from tacker_k8s_cr.kinds.claims import has_name
+from tacker_k8s_cr.kinds.claims import has_claim_name
 from tacker_k8s_cr.kinds.claims import reason_not_created
 from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import Manifest
@@ -60,7 +60,7 @@ def decide(
     requested = set()
     for obj in claims:
         ref = ObjectRef.of(obj)
-        matching = [one for one in rules if has_name(one, ref)]
+        matching = [one for one in rules if has_claim_name(one, ref)]
         if (
             not matching
             or ref in excluded
@@ -95,7 +95,7 @@ def retain_unlisted(
 
     Its name decides: all claims of the rules in that namespace are retained.
     """
-    matching = [one for one in rules if has_name(one, claim)]
+    matching = [one for one in rules if has_claim_name(one, claim)]
     if not matching:
         return decisions
     return dataclasses.replace(

@@ -206,7 +206,8 @@ def rollout(
             effect = rollouts.RolloutEffect()
         if (
             effect is None
-            or rollouts.pool(group_kind, difference.where) in changed_pools
+            or rollouts.worker_group_path(group_kind, difference.where)
+            in changed_pools
         ):
             continue
         certain = certain or effect.certain
@@ -215,7 +216,7 @@ def rollout(
             parts[effect.part] = None
     if not causes:
         return None
-    on_delete = bool(predicted and rollouts.when_deleted(predicted))
+    on_delete = bool(predicted and rollouts.has_on_delete_strategy(predicted))
     return Rollout(machines, tuple(causes), tuple(parts), certain, on_delete)
 
 
@@ -226,7 +227,7 @@ def _added_or_removed_pools(
     return {
         pool
         for difference in differences
-        if (pool := rollouts.pool(group_kind, difference.where))
+        if (pool := rollouts.worker_group_path(group_kind, difference.where))
         and difference.where == (*pool, "class")
         and None in (difference.before, difference.after)
     }

@@ -37,9 +37,9 @@ def irreversible_update(before: Manifest, after: Manifest) -> tuple[str, ...]:
     """Return what of an object's update is irreversible."""
     kind = GroupKind.of(after)
     effects = []
-    old, new = versions.of(before), versions.of(after)
+    old, new = versions.version_of(before), versions.version_of(after)
     if versions.is_control_plane_kind(kind) and old and new and old != new:
-        effects.append(f"{old} -> {new}: {versions.LOWERED}")
+        effects.append(f"{old} -> {new}: {versions.DOWNGRADE_REASON}")
     if kind == storage.CLAIM:
         sizes = [objects.field(obj, _STORAGE) for obj in (before, after)]
         if sizes[0] != sizes[1]:
@@ -47,10 +47,10 @@ def irreversible_update(before: Manifest, after: Manifest) -> tuple[str, ...]:
     if kind == placement.DEFINITION:
         effects += _definition_losses(before, after)
     if kind == rollouts.CLUSTER:
-        new_workers = rollouts.workers(after)
+        new_workers = rollouts.worker_group_names(after)
         effects += [
             f"the workers {name} are deleted, with machines and workloads"
-            for name in rollouts.workers(before)
+            for name in rollouts.worker_group_names(before)
             if name not in new_workers
         ]
     return tuple(effects)

@@ -116,7 +116,7 @@ _VALUES: Mapping[str, tuple[str, ...]] = {
     "statefulset_claims_else": ("", *claims.RETENTIONS),
     "rollout": ("allow", "refuse"),
     "kubernetes_upgrade": ("with_change", "before_change"),
-    "autoscaler_limits": autoscaling.LIMITS,
+    "autoscaler_limits": autoscaling.LIMIT_MODES,
     "machine_heal_strategy": ("delete", "remediate"),
 }
 """By option, its values; an empty value means unset."""

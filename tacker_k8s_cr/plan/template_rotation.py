@@ -55,7 +55,7 @@ def rotate(
             continue
         if _spec(former) != _spec(item.manifest):
             changed.append(item)
-        name = _known_name(item, inventories) or template_names.live_name(
+        name = _known_name(item, inventories) or template_names.hashed_name(
             item.manifest
         )
         if name != item.ref.name:

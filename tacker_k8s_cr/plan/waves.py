@@ -243,7 +243,7 @@ class _Package:
         """Return the object of the package that an annotation names."""
         wanted = "an object such as Deployment.apps/edge/web"
         try:
-            named = selectors.subject(text)
+            named = selectors.parse_subject(text)
         except errors.RequestInvalid:
             self._add_problem(
                 item, namespace_override.DEPENDS_ON, text, wanted

@@ -184,7 +184,7 @@ def _encode_values(inventory: Inventory) -> dict[str, Any]:
         ],
         "scaling": [[*r, n] for r, n in inventory.former_replicas.items()],
         "autoscalerLimits": [
-            [*r, [found.least, found.most]]
+            [*r, [found.minimum, found.maximum]]
             for r, found in inventory.former_limits.items()
         ],
         "machinesToDelete": [

@@ -87,7 +87,7 @@ def _read_by_list(
     except errors.Forbidden:
         return None
     listed = secrets.pop(ref, index)
-    if objects.is_before(listed, objects.version(index)):
+    if objects.is_before(listed, objects.resource_version(index)):
         return None
     index = listed
     names = {

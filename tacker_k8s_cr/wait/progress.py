@@ -154,8 +154,8 @@ class WaitState:
                 self.registry[ref.group_kind],
                 updated.get(ref) or self.observations.get(ref, UNSEEN),
                 now,
-                wanted=self.goal is Goal.CURRENT,
-                asked=self.registry.override_for(ref),
+                expected=self.goal is Goal.CURRENT,
+                override=self.registry.override_for(ref),
             )
         if not updated:
             return self
@@ -323,7 +323,7 @@ class WaitState:
         observed = self.observations.get(ref, UNSEEN)
         return (
             self.goal is Goal.CURRENT
-            and observed.first
+            and observed.is_first
             and observed.verdict.state is State.FAILED
             and self.awaited[ref].unchanged
             and not self.registry[ref.group_kind].ephemeral

@@ -40,13 +40,13 @@ def wait_served(
                 for version in versions:
                     cluster.resource(kind, version)
         except errors.KindNotServed as error:
-            error.late = deadline.expired
+            error.deadline_passed = deadline.expired
             last = error
             raise
         except errors.Unavailable as error:
             if last is None or error.was_sent:
                 raise
-            last.late = True
+            last.deadline_passed = True
             raise last from error
 
     tenacity.Retrying(

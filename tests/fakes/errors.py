@@ -65,12 +65,14 @@ ONE_OF_EACH: tuple[errors.Error, ...] = (
 )
 
 VARIANTS: tuple[errors.Error, ...] = (
-    errors.AutoscalerConflict(WEB, "an autoscaler keeps it", movable=True),
+    errors.AutoscalerConflict(
+        WEB, "an autoscaler keeps it", is_adjustable=True
+    ),
     errors.DeliveryFailed("https://receiver", 301, "it points elsewhere"),
     errors.DeliveryFailed("https://receiver", 401, "who are you"),
     errors.DeliveryFailed("https://receiver", 500, "no"),
     errors.DependencyMissing(
-        WEB, "no answer", hook="conversion webhook of Router.example.org"
+        WEB, "no answer", webhook="conversion webhook of Router.example.org"
     ),
     errors.DependencyMissing(WEB, "not found", missing=("Namespace", "edge")),
     errors.DryRunFailed([errors.Unreachable(_SERVER, "no answer")]),
@@ -80,7 +82,7 @@ VARIANTS: tuple[errors.Error, ...] = (
     errors.PermissionsMissing(
         _SERVER, ["delete pods"], "Grant them, or retain the claims"
     ),
-    errors.Rejected(WEB, 403, "Forbidden", "denied", denied=True),
+    errors.Rejected(WEB, 403, "Forbidden", "denied", by_admission=True),
     errors.TokenRequestFailed(
         _SERVER, "its certificate is not trusted: self-signed"
     ),

@@ -155,7 +155,7 @@ def test_a_cluster_that_never_starts_is_explained(
             package,
         )
 
-    stuck = {item.ref.kind: item for item in caught.value.unsettled}
+    stuck = {item.ref.kind: item for item in caught.value.pending}
     assert {"Cluster", "KubeadmControlPlane", "MachineDeployment"} == set(
         stuck
     )

@@ -52,8 +52,8 @@ def test_every_object_that_is_not_current_is_named(make_request, make_package):
     with pytest.raises(errors.ReadinessTimeout) as caught:
         k8s_cr.instantiate(make_request(timeout=5), package)
 
-    assert names == {item.ref.name for item in caught.value.unsettled}
-    for item in caught.value.unsettled:
+    assert names == {item.ref.name for item in caught.value.pending}
+    for item in caught.value.pending:
         assert 2 < item.age < 8
         line = f"{item.ref}: in progress: availableReplicas 0/1 (for "
         assert f"{line}{item.age:.0f} s)" in str(caught.value)
@@ -115,7 +115,7 @@ def test_a_job_that_failed_ends_the_wait_at_once(
 
     failed = {
         item.ref: item.verdict
-        for item in caught.value.unsettled
+        for item in caught.value.pending
         if item.verdict.state is State.FAILED
     }
     assert [ref] == list(failed)
@@ -145,7 +145,7 @@ def test_on_request_all_settle_before_a_failure_ends_the_wait(
             package,
         )
 
-    assert ["migrate"] == [item.ref.name for item in caught.value.unsettled]
+    assert ["migrate"] == [item.ref.name for item in caught.value.pending]
     assert 3 == cluster.get(web)["status"]["availableReplicas"]
     k8s_cr.terminate(make_request())
 
@@ -177,7 +177,7 @@ def test_a_failed_when_rule_ends_the_wait_at_once(
             make_package(manifests.definition(group, "Thing"), thing),
         )
 
-    assert [ref] == [item.ref for item in caught.value.unsettled]
+    assert [ref] == [item.ref for item in caught.value.pending]
     k8s_cr.terminate(make_request())
 
 

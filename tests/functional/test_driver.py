@@ -758,7 +758,7 @@ def test_a_scale_that_moved_autoscaler_limits_is_rolled_back(
     def found():
         obj = cluster.get(router)
         notes = obj["metadata"]["annotations"]
-        return obj["spec"]["replicas"], scaling.annotated_bounds(notes)
+        return obj["spec"]["replicas"], scaling.annotated_limits(notes)
 
     first, _ = found()
     tacker.scale(vnf, "routers", 2, autoscaler_limits="adjust")

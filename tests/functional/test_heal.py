@@ -464,7 +464,7 @@ def test_a_heal_that_cannot_succeed_ends_early_with_the_cause(
         )
 
     assert begun - deadline.remaining < 120
-    blocked, *rest = caught.value.unsettled
+    blocked, *rest = caught.value.pending
     assert "db" == blocked.ref.name
     if on_failure == "wait_all":
         assert [] == rest

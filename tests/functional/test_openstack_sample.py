@@ -239,7 +239,7 @@ def test_a_quota_that_is_used_up_ends_the_operation(
 
     blocked = [
         item
-        for item in caught.value.unsettled
+        for item in caught.value.pending
         if item.verdict.state is State.BLOCKED
     ]
     assert blocked

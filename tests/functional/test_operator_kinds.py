@@ -268,7 +268,7 @@ def test_operators_of_other_projects_need_no_code(
     with pytest.raises(errors.ReadinessTimeout) as caught:
         k8s_cr.instantiate(make_request(timeout=5), package)
 
-    waiting = {str(item.ref.group_kind) for item in caught.value.unsettled}
+    waiting = {str(item.ref.group_kind) for item in caught.value.pending}
     assert waiting == REPORTED
     k8s_cr.terminate(make_request())
 

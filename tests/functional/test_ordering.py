@@ -516,7 +516,7 @@ def test_a_webhook_that_does_not_answer_is_waited_for_by_name(
         except errors.DependencyMissing as error:
             found = error
             break
-    assert name == found.hook
+    assert name == found.webhook
     seen = Seen(cluster, before)
 
     with caplog.at_level(

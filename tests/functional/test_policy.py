@@ -61,7 +61,7 @@ def test_readiness_is_judged_alike_in_all_operations(
     asked = read(readiness=told)
     with pytest.raises(errors.ObjectsFailed, match="two") as caught:
         k8s_cr.instantiate(make_request(), package("bad"), policy=asked)
-    assert [two] == [str(item.ref) for item in caught.value.unsettled]
+    assert [two] == [str(item.ref) for item in caught.value.pending]
 
     k8s_cr.instantiate(make_request(), package("xl"), policy=asked)
 
@@ -117,7 +117,7 @@ def test_a_kind_may_have_its_own_limit_or_not_be_waited_for(
             policy=read(readiness=limits),
         )
 
-    assert ["web"] == [item.ref.name for item in caught.value.unsettled]
+    assert ["web"] == [item.ref.name for item in caught.value.pending]
     assert "blocked" in str(caught.value)
 
 

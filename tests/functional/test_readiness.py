@@ -76,7 +76,7 @@ def test_an_object_without_a_status_is_assessed_by_its_package(
     with pytest.raises(errors.ReadinessTimeout) as caught:
         k8s_cr.instantiate(make_request(timeout=4), package)
 
-    assert ["strict"] == [item.ref.name for item in caught.value.unsettled]
+    assert ["strict"] == [item.ref.name for item in caught.value.pending]
     k8s_cr.terminate(make_request())
 
 
@@ -265,7 +265,7 @@ def test_errors_below_an_object_end_the_operation(
             package,
         )
 
-    found = {item.ref.name: item.verdict for item in caught.value.unsettled}
+    found = {item.ref.name: item.verdict for item in caught.value.pending}
     assert {
         "image": State.BLOCKED,
         "network": State.BLOCKED,

@@ -251,7 +251,7 @@ def test_the_record_namespace_does_not_exist(
             make_package(manifests.config_map("a")),
         )
 
-    assert ["no-such-place"] == list(caught.value.absent)
+    assert ["no-such-place"] == list(caught.value.missing)
     assert f"the record of {unique_name}" in str(caught.value)
     assert () == caught.value.written
     assert [] == leftover_objects(unique_name, namespace)

@@ -69,10 +69,10 @@ def test_a_version_that_was_removed(cluster, key):
     with pytest.raises(errors.KindNotServed):
         cluster.resource(kind, version)
 
-    group, instead = objects.split_api_version(REMOVED[key].use)
-    if " " not in REMOVED[key].use:
+    group, instead = objects.split_api_version(REMOVED[key].replacement)
+    if " " not in REMOVED[key].replacement:
         found = cluster.resource(GroupKind(group, kind.kind), instead)
-        assert REMOVED[key].use == found.api_version
+        assert REMOVED[key].replacement == found.api_version
 
 
 def test_a_kind_in_the_group_of_another(refused):

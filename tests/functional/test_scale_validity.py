@@ -81,7 +81,7 @@ def refused(cluster, unique_name, namespace, deadline):
             )
         assert not counted.about(ref)
         assert before == cluster.get(ref)["metadata"]["resourceVersion"]
-        assert not caught.value.begun
+        assert not caught.value.has_written
         return str(caught.value)
 
     return ask

@@ -75,7 +75,7 @@ def test_a_server_before_1_25_is_refused(
     assert cluster.server in said
     assert version in said
     assert "v1.25" in said
-    assert not caught.value.begun
+    assert not caught.value.has_written
     assert [] == leftover_objects(unique_name, namespace)
 
 

@@ -70,7 +70,7 @@ def test_only_what_a_package_supports_is_done(
     }.items():
         with pytest.raises(errors.NotSupported) as caught:
             asked()
-        assert not caught.value.begun
+        assert not caught.value.has_written
         assert (
             f"{name}: not supported by the package of {unique_name}, which "
             "supports instantiate, terminate only (annotation operations "

@@ -140,7 +140,7 @@ def test_what_hangs_holds_up_all_that_it_needs(
     with pytest.raises(errors.DeletionTimeout) as caught:
         k8s_cr.terminate(make_request(timeout=5))
 
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert one == item.ref
     words = "\n".join(item.notes)
     controller = (
@@ -268,7 +268,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
 
     said = {
         item.ref.name: [n for n in item.notes if "it refers to" in n]
-        for item in caught.value.unsettled
+        for item in caught.value.pending
     }
     absent = "it refers to {}, which does not exist".format
     assert {
@@ -276,7 +276,7 @@ def test_what_is_missing_of_what_it_refers_to_is_named(
         "away": [absent(ObjectRef("apps", "Deployment", namespace, "away"))],
         "web": [],
     } == said
-    for item in caught.value.unsettled:
+    for item in caught.value.pending:
         released(cluster, item.ref)
     terminate()
 
@@ -322,7 +322,7 @@ def test_finalizers_are_removed_only_on_request_by_name(
             )
         )
 
-    assert [second] == [item.ref for item in caught.value.unsettled]
+    assert [second] == [item.ref for item in caught.value.pending]
     assert None is cluster.get(first)
     assert f"{first}: finalizers removed, as requested: {HELD}" in caplog.text
     again = k8s_cr.Options(remove_finalizers=frozenset([first, second]))
@@ -622,7 +622,7 @@ def test_pods_get_no_more_time_than_was_asked_for(
                     timeout=5, options=k8s_cr.Options(grace_seconds=77)
                 )
             )
-    assert [ref] == [item.ref for item in caught.value.unsettled]
+    assert [ref] == [item.ref for item in caught.value.pending]
     assert {77} == graces()
 
     k8s_cr.terminate(make_request(options=k8s_cr.Options(grace_seconds=0)))
@@ -693,7 +693,7 @@ def test_a_pod_on_a_dead_node_is_named_with_its_node(
 
     assert time.monotonic() < begun + 60
     found = {
-        item.ref.name: "\n".join(item.notes) for item in caught.value.unsettled
+        item.ref.name: "\n".join(item.notes) for item in caught.value.pending
     }
     assert {"web", "single"} == set(found)
     said = (

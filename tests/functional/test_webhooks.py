@@ -104,7 +104,7 @@ def test_a_certificate_for_another_name_is_not_waited_for(
         k8s_cr.instantiate(make_request(), package(make_package))
 
     assert deadline.remaining > 400
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert "a" == item.ref.name
     assert "localhost" in item.verdict.reason
     terminate()
@@ -128,7 +128,7 @@ def test_an_authority_that_stays_unknown_ends_it(
             make_package(manifests.config_map("a")),
         )
 
-    assert caught.value.unsettled[0].age >= 2
+    assert caught.value.pending[0].age >= 2
     retried = [p.unwritten for p in seen if p.unwritten]
     assert {"stall timeout"} == {
         retry.limit for some in retried for retry in some.values()

@@ -65,7 +65,7 @@ def outcome(path: pathlib.Path) -> str:
         refusal = error
     else:
         return ""
-    if not refusal.begun:
+    if not refusal.has_written:
         assert before == cluster.world.objects
     assert malformed_packages.is_clear_message(refusal.sentence()), refusal
     assert malformed_packages.is_clear_message(str(refusal)), refusal

@@ -120,7 +120,7 @@ def test_an_error_of_an_operation_states_what_was_written(
 ) -> None:
     """Exactly one line: nothing, these objects, or what is uncertain."""
     error.in_operation = True
-    error.begun, error.written, error.undone = begun, written, undone
+    error.has_written, error.written, error.undone = begun, written, undone
 
     first, second = error.outcome().splitlines()
 

@@ -132,7 +132,11 @@ def _carry_out(cluster: Cluster, task: Task) -> Outcome:
     try:
         remarks = _call_operation(cluster, task)
     except errors.Error as caught:
-        error = type(caught).__name__, caught.sentence(), caught.late
+        error = (
+            type(caught).__name__,
+            caught.sentence(),
+            caught.deadline_passed,
+        )
     except Exception as caught:  # noqa: BLE001  it is a finding
         # Its text may hold anything, a credential too.
         frame = traceback.extract_tb(caught.__traceback__)[-1]

@@ -28,13 +28,13 @@ class Operators(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
-def said(row: operators.Row) -> str:
+def said(row: operators.KindRules) -> str:
     """The rules of a row in words."""
-    if not (row.current or row.failed):
+    if not (row.ready_when or row.failed_when):
         return "stored: no controller reports on it"
-    parts = [" and ".join(f"``{rule}``" for rule in row.current)]
-    if row.failed:
-        failed = " or ".join(f"``{rule}``" for rule in row.failed)
+    parts = [" and ".join(f"``{rule}``" for rule in row.ready_when)]
+    if row.failed_when:
+        failed = " or ".join(f"``{rule}``" for rule in row.failed_when)
         parts.append(f"failed: {failed}")
     return "; ".join(part for part in parts if part)
 

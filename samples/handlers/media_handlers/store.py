@@ -47,7 +47,7 @@ def _trouble(obj: Manifest) -> str:
     An object with the same error for the stall timeout is blocked.
     """
     joining = fields.conditions(obj).get("Joining")
-    return joining.signal if joining and joining.false else ""
+    return joining.as_error if joining and joining.is_false else ""
 
 
 def refused(obj: Manifest, count: int) -> str | None:

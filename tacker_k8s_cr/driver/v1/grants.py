@@ -18,8 +18,8 @@ def replica_delta(
     vnfd: Vnfd, levels: Mapping[str, int], aspect: str, level: int
 ) -> dict[str, int]:
     """Return the added replicas of each VDU when an aspect has this level."""
-    before = replica_counts.scaled(vnfd, levels)
-    after = replica_counts.scaled(vnfd, {**levels, aspect: level})
+    before = replica_counts.scaled_replicas(vnfd, levels)
+    after = replica_counts.scaled_replicas(vnfd, {**levels, aspect: level})
     return {
         vdu: after[vdu] - before[vdu] for vdu in vnfd.aspects[aspect].steps
     }

@@ -187,7 +187,7 @@ class KubernetesCrV2:
         modification.adopt(inst, target)
         flavour = inst.instantiatedVnfInfo.flavourId
         package = operations.load_package(vnfd.csar_dir, params, flavour)
-        retain = unselected_files.objects(
+        retain = unselected_files.find_objects(
             vnfd.csar_dir, params.files, target.namespace
         )
         operations.change(target, package, params, retain)

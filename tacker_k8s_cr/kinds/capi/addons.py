@@ -47,7 +47,9 @@ def resource_set(obj: Manifest) -> Verdict:
         return verdict or base.current("ResourcesApplied")
     if "Paused" in conditions.all_conditions(obj):
         return base.current("selects no Cluster")
-    return conditions.waiting(obj, "its controller has not reported on it yet")
+    return conditions.in_progress(
+        obj, "its controller has not reported on it yet"
+    )
 
 
 def address_claim(obj: Manifest) -> Verdict:
@@ -58,8 +60,8 @@ def address_claim(obj: Manifest) -> Verdict:
     if name:
         return base.current(f"has the IPAddress {name}")
     ready = fields.conditions(obj).get("Ready")
-    why = f": {ready}" if ready and not ready.true else ""
-    return conditions.waiting(obj, f"no address is given yet{why}")
+    why = f": {ready}" if ready and not ready.is_true else ""
+    return conditions.in_progress(obj, f"no address is given yet{why}")
 
 
 def extension(obj: Manifest) -> Verdict:

@@ -20,7 +20,7 @@ from tacker_k8s_cr.model.objects import Manifest
 from tacker_k8s_cr.model.objects import Path
 from tacker_k8s_cr.model.objects import Verdict
 
-MEMBERS = (
+COUNTERS = (
     "upToDateReplicas",
     "replicas",
     "readyReplicas",
@@ -30,14 +30,14 @@ MEMBERS = (
 TOPOLOGY: Path = ("spec", "topology")
 
 GROUPS = ("controlPlane", "workers")
-ROLLED = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
+UP_TO_DATE = ("ControlPlaneMachinesUpToDate", "WorkerMachinesUpToDate")
 
 
 @dataclasses.dataclass(frozen=True)
 class Workers:
     """Which workers a package defines for its Clusters, by name.
 
-    :param leaving: workers take a change only when a user deletes them,
+    :param on_delete: workers take a change only when a user deletes them,
         which the status of a Cluster does not show.
     :param machine_sets: some belong to a MachineSet of the package.
         Cluster API does not reconcile a Cluster when such a MachineSet
@@ -45,7 +45,7 @@ class Workers:
         the workers in the Cluster's status may be outdated.
     """
 
-    leaving: frozenset[str] = frozenset()
+    on_delete: frozenset[str] = frozenset()
     machine_sets: frozenset[str] = frozenset()
 
 
@@ -59,38 +59,38 @@ def cluster(obj: Manifest, workers: Workers = Workers()) -> Verdict:
         return verdict
     if contract.contract_of(obj) is contract.V1BETA2:
         found = fields.conditions(obj)
-        verdict = _settling(obj, found, ("status",), workers)
-        return verdict or _available(obj)
+        verdict = _pending(obj, found, ("status",), workers)
+        return verdict or _available_verdict(obj)
     if verdict := conditions.not_observed(obj):
         return verdict
     found = fields.conditions(obj)
     if verdict := conditions.require_true(
-        obj, found, *_deciding(obj, "Ready")
+        obj, found, *_required_conditions(obj, "Ready")
     ):
         return verdict
     # Ready does not cover workers. Where the object shows the newer
     # conditions beside it, they do.
-    if newer := fields.conditions(obj, conditions.NEWER):
-        verdict = _settling(obj, newer, ("status", "v1beta2"), workers)
-        return verdict or _available(obj)
+    if newer := fields.conditions(obj, conditions.V1BETA2_CONDITIONS):
+        verdict = _pending(obj, newer, ("status", "v1beta2"), workers)
+        return verdict or _available_verdict(obj)
     return base.current("Ready")
 
 
-def _deciding(obj: Manifest, summary: str) -> tuple[str, ...]:
+def _required_conditions(obj: Manifest, summary: str) -> tuple[str, ...]:
     """A summary takes most of what a topology still has to do for granted."""
     if fields.mapping(obj, TOPOLOGY):
         return ("TopologyReconciled", summary)
     return (summary,)
 
 
-def _settling(
+def _pending(
     obj: Manifest,
     found: dict[str, Condition],
     where: Path,
     workers: Workers,
 ) -> Verdict | None:
     """In progress unless all that was asked of the cluster is done."""
-    needed = _deciding(obj, "Available")
+    needed = _required_conditions(obj, "Available")
     if verdict := conditions.require_true(obj, found, *needed):
         return verdict
     if verdict := conditions.not_observed(obj, found.get("Available")):
@@ -98,43 +98,43 @@ def _settling(
     name = fields.text(obj, ("metadata", "name"))
     if name in workers.machine_sets:
         # Each object that has workers is waited for on its own.
-        verdict = conditions.require_true(obj, found, ROLLED[0])
-        return verdict or _short(obj, (*where, GROUPS[0]), MEMBERS)
-    untold = _untold(obj, found)
-    waits = name in workers.leaving or any(
-        map(rollout_strategy.is_on_delete, entries(obj))
+        verdict = conditions.require_true(obj, found, UP_TO_DATE[0])
+        return verdict or _replicas_pending(obj, (*where, GROUPS[0]), COUNTERS)
+    unreported = _unreported(obj, found)
+    has_on_delete = name in workers.on_delete or any(
+        map(rollout_strategy.is_on_delete, worker_entries(obj))
     )
-    if waits:
-        untold.add(ROLLED[1])
-    leaders = found.get(ROLLED[0])
-    rolling = not (waits and leaders and leaders.true)
+    if has_on_delete:
+        unreported.add(UP_TO_DATE[1])
+    control_plane = found.get(UP_TO_DATE[0])
+    rolling = not (has_on_delete and control_plane and control_plane.is_true)
     if verdict := conditions.in_rollout(obj, found, rolling=rolling):
         return verdict
-    rolled = [name for name in ROLLED if name not in untold]
+    rolled = [name for name in UP_TO_DATE if name not in unreported]
     if verdict := conditions.require_true(obj, found, *rolled):
         return verdict
-    for members, condition in zip(GROUPS, ROLLED, strict=True):
-        counters = MEMBERS[1:] if condition in untold else MEMBERS
-        if verdict := _short(obj, (*where, members), counters):
+    for group, condition in zip(GROUPS, UP_TO_DATE, strict=True):
+        counters = COUNTERS[1:] if condition in unreported else COUNTERS
+        if verdict := _replicas_pending(obj, (*where, group), counters):
             return verdict
-    return _unrolled(obj, where) if waits else None
+    return _rollout_pending(obj, where) if has_on_delete else None
 
 
-def _unrolled(obj: Manifest, where: Path) -> Verdict | None:
+def _rollout_pending(obj: Manifest, where: Path) -> Verdict | None:
     """In progress while other workers of a topology are replaced."""
-    updated = fields.number(obj, (*where, "workers", MEMBERS[0]))
-    least = sum(
+    updated = fields.number(obj, (*where, "workers", COUNTERS[0]))
+    minimum = sum(
         fields.number(entry, ("replicas",)) or 0
-        for entry in entries(obj)
+        for entry in worker_entries(obj)
         if not rollout_strategy.is_on_delete(entry)
     )
-    if updated is not None and updated < least:
-        path = ".".join((*where[1:], "workers", MEMBERS[0]))
-        return conditions.waiting(obj, f"{path} {updated}/{least}")
+    if updated is not None and updated < minimum:
+        path = ".".join((*where[1:], "workers", COUNTERS[0]))
+        return conditions.in_progress(obj, f"{path} {updated}/{minimum}")
     return None
 
 
-def entries(obj: Manifest) -> tuple[Mapping[str, Any], ...]:
+def worker_entries(obj: Manifest) -> tuple[Mapping[str, Any], ...]:
     """Return the entries of a topology for its groups of workers."""
     workers = (*TOPOLOGY, "workers")
     return (
@@ -143,20 +143,20 @@ def entries(obj: Manifest) -> tuple[Mapping[str, Any], ...]:
     )
 
 
-def _untold(obj: Manifest, found: dict[str, Condition]) -> set[str]:
+def _unreported(obj: Manifest, found: dict[str, Condition]) -> set[str]:
     """Conditions that may stay unknown for ever.
 
     Machines of a MachineSet alone are never reported as up to date. In
     a topology there is none; else a package that has a MachineDeployment
     waits for that, too.
     """
-    workers = found.get(ROLLED[1])
-    if workers is None or workers.true or workers.false:
+    workers = found.get(UP_TO_DATE[1])
+    if workers is None or workers.is_true or workers.is_false:
         return set()
-    return set() if fields.mapping(obj, TOPOLOGY) else {ROLLED[1]}
+    return set() if fields.mapping(obj, TOPOLOGY) else {UP_TO_DATE[1]}
 
 
-def _short(
+def _replicas_pending(
     obj: Manifest, where: Path, counters: tuple[str, ...]
 ) -> Verdict | None:
     """In progress unless as many machines are there as are desired.
@@ -165,46 +165,47 @@ def _short(
     control plane has no replicas.
     """
     group = fields.mapping(obj, where)
-    if not any(name in group for name in ("desiredReplicas", *MEMBERS)):
+    if not any(name in group for name in ("desiredReplicas", *COUNTERS)):
         return None
     path = ".".join((*where[1:], "desiredReplicas"))
-    wanted = fields.number(group, ("desiredReplicas",))
-    if wanted is None:
-        return conditions.waiting(obj, f"{path} is not reported")
+    desired = fields.number(group, ("desiredReplicas",))
+    if desired is None:
+        return conditions.in_progress(obj, f"{path} is not reported")
     # The topology is reconciled a moment before what it changed is counted.
-    least = _asked(obj)[where[-1]]
-    if wanted < least:
-        return conditions.waiting(obj, f"{path} {wanted}/{least}")
-    return conditions.counters_mismatch(obj, where, counters, wanted)
+    minimum = _requested_replicas(obj)[where[-1]]
+    if desired < minimum:
+        return conditions.in_progress(obj, f"{path} {desired}/{minimum}")
+    return conditions.counters_mismatch(obj, where, counters, desired)
 
 
-def _asked(obj: Manifest) -> dict[str, int]:
+def _requested_replicas(obj: Manifest) -> dict[str, int]:
     """How many machines the topology asks for at least.
 
     An autoscaler may manage the replicas of an entry, and workers may exist
     beside the topology, so that a higher count is not an error.
     """
-    own = fields.number(obj, (*TOPOLOGY, "controlPlane", "replicas"))
+    control_plane = fields.number(obj, (*TOPOLOGY, "controlPlane", "replicas"))
     return {
-        "controlPlane": own or 0,
+        "controlPlane": control_plane or 0,
         "workers": sum(
-            fields.number(entry, ("replicas",)) or 0 for entry in entries(obj)
+            fields.number(entry, ("replicas",)) or 0
+            for entry in worker_entries(obj)
         ),
     }
 
 
-def _available(obj: Manifest) -> Verdict:
-    said = []
-    for name, members in (
+def _available_verdict(obj: Manifest) -> Verdict:
+    parts = []
+    for name, group in (
         ("control plane machine(s)", "controlPlane"),
         ("worker(s)", "workers"),
     ):
         for where in (("status",), ("status", "v1beta2")):
-            ready = fields.number(obj, (*where, members, "readyReplicas"))
+            ready = fields.number(obj, (*where, group, "readyReplicas"))
             if ready is not None:
-                said.append(f"{ready} {name}")
+                parts.append(f"{ready} {name}")
                 break
-    return base.current(", ".join(["Available", *said]))
+    return base.current(", ".join(["Available", *parts]))
 
 
 def infrastructure(obj: Manifest) -> Verdict:
@@ -217,8 +218,8 @@ def infrastructure(obj: Manifest) -> Verdict:
         paths.append(contract.V1BETA1.provisioned)
     if not any(fields.is_true(obj, path) for path in paths):
         ready = fields.conditions(obj).get("Ready")
-        why = f"; {ready}" if ready and not ready.true else ""
-        return conditions.waiting(
+        why = f"; {ready}" if ready and not ready.is_true else ""
+        return conditions.in_progress(
             obj, f"{'.'.join(paths[-1])} is not true yet{why}"
         )
     # The contract asks for no condition; one that is there must hold.
@@ -279,7 +280,7 @@ def with_workers(manifests: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
     It extends a registry. Empty if the status of a Cluster is sufficient for
     its workers.
     """
-    leaving = set()
+    on_delete = set()
     machine_sets = set()
     for manifest in manifests:
         kind = GroupKind.of(manifest)
@@ -289,13 +290,13 @@ def with_workers(manifests: Iterable[Manifest]) -> Mapping[GroupKind, Handler]:
         elif kind == _DEPLOYMENT and rollout_strategy.is_on_delete(
             fields.mapping(manifest, ("spec",))
         ):
-            leaving.add(name)
-    workers = Workers(frozenset(leaving), frozenset(machine_sets))
+            on_delete.add(name)
+    workers = Workers(frozenset(on_delete), frozenset(machine_sets))
     if workers == Workers():
         return {}
-    known = HANDLERS[CLUSTER]
+    handler = HANDLERS[CLUSTER]
     return {
         CLUSTER: dataclasses.replace(
-            known, assess=lambda obj: cluster(obj, workers)
+            handler, assess=lambda obj: cluster(obj, workers)
         )
     }

@@ -18,16 +18,16 @@ from tacker_k8s_cr.model.objects import Path
 from tacker_k8s_cr.model.objects import State
 from tacker_k8s_cr.model.objects import Verdict
 
-NEWER: Path = ("status", "v1beta2", "conditions")
+V1BETA2_CONDITIONS: Path = ("status", "v1beta2", "conditions")
 """The new conditions, in an object read at the old version."""
 
-OLDER: Path = ("status", "deprecated", "v1beta1", "conditions")
+V1BETA1_CONDITIONS: Path = ("status", "deprecated", "v1beta1", "conditions")
 """The old conditions, in an object read at the new version."""
 
 PAUSED = "cluster.x-k8s.io/paused"
 """Annotation that stops the controllers of one object."""
 
-PASSING = frozenset(
+TRANSIENT_REASONS = frozenset(
     {
         "ControlPlaneComponentsUnhealthy",
         "EtcdClusterUnhealthy",
@@ -44,11 +44,11 @@ machine that has just joined has no pods and is not a member of etcd yet, and
 what needs the control plane waits for it.
 """
 
-PARTS = (contract.INFRASTRUCTURE_GROUP, contract.BOOTSTRAP_GROUP)
-OF_PARTS = ("BootstrapConfigReady", "InfrastructureReady")
+PROVIDER_GROUPS = (contract.INFRASTRUCTURE_GROUP, contract.BOOTSTRAP_GROUP)
+PROVIDER_CONDITIONS = ("BootstrapConfigReady", "InfrastructureReady")
 """Groups of what providers make, and conditions that repeat its words."""
 
-WRONG = frozenset(
+ERROR_REASONS = frozenset(
     {"ReconcileFailed", "ClusterClassNotReconciled", "TopologyReconcileFailed"}
 )
 """Reasons of TopologyReconciled that mean trouble, not work."""
@@ -59,37 +59,37 @@ def common_verdict(obj: Manifest) -> Verdict | None:
     verdict = base.common_verdict(obj)
     if verdict and verdict.state is State.TERMINATING:
         deleting = all_conditions(obj).get("Deleting")
-        if deleting and deleting.true and deleting.reason:
+        if deleting and deleting.is_true and deleting.reason:
             return Verdict(State.TERMINATING, f"{verdict.reason}; {deleting}")
         return verdict
     # A paused object does not even report which generation it saw.
-    if why := paused(obj):
+    if why := pause_reason(obj):
         return base.in_progress(f"paused: {why}", "Paused/Paused")
-    return verdict or _failed(obj)
+    return verdict or _terminal_failure(obj)
 
 
 def all_conditions(obj: Manifest) -> dict[str, Condition]:
     """All conditions, those of the object's own version before others."""
     return {
-        **fields.conditions(obj, OLDER),
-        **fields.conditions(obj, NEWER),
+        **fields.conditions(obj, V1BETA1_CONDITIONS),
+        **fields.conditions(obj, V1BETA2_CONDITIONS),
         **fields.conditions(obj),
     }
 
 
-def paused(obj: Manifest) -> str:
+def pause_reason(obj: Manifest) -> str:
     """Return why the object is paused; empty if it is not."""
     if fields.is_true(obj, ("spec", "paused")):
         return "spec.paused is true"
     if PAUSED in fields.annotations_of(obj):
         return f"it has the annotation {PAUSED}"
     condition = all_conditions(obj).get("Paused")
-    if condition and condition.true:
+    if condition and condition.is_true:
         return str(condition)
     return ""
 
 
-def _failed(obj: Manifest) -> Verdict | None:
+def _terminal_failure(obj: Manifest) -> Verdict | None:
     """Permanently failed, which exists only in the v1beta1 contract."""
     if not contract.contract_of(obj).terminal:
         return None
@@ -107,20 +107,23 @@ def _failed(obj: Manifest) -> Verdict | None:
 def error(obj: Manifest) -> Condition | None:
     """A sign of trouble that its controller keeps retrying, or nothing."""
     topology = all_conditions(obj).get("TopologyReconciled")
-    if topology and topology.false and topology.reason in WRONG:
+    if topology and topology.is_false and topology.reason in ERROR_REASONS:
         return topology
-    found = {**fields.conditions(obj, OLDER), **fields.conditions(obj)}
+    found = {
+        **fields.conditions(obj, V1BETA1_CONDITIONS),
+        **fields.conditions(obj),
+    }
     # Ready repeats the worst of the others; their own type is more specific.
     for name in sorted(found, key=lambda name: (name == "Ready", name)):
         condition = found[name]
         severe = _is_severe(obj, condition)
         # A summary names the origin of its reason: "PodMissing @ Machine/a".
         reason = condition.reason.partition(" @ ")[0]
-        if condition.false and severe and reason not in PASSING:
+        if condition.is_false and severe and reason not in TRANSIENT_REASONS:
             return condition
-    kept: Path = ("status", "deprecated", "v1beta1")
-    if reason := fields.text(obj, (*kept, "failureReason")):
-        message = fields.text(obj, (*kept, "failureMessage"))
+    deprecated: Path = ("status", "deprecated", "v1beta1")
+    if reason := fields.text(obj, (*deprecated, "failureReason")):
+        message = fields.text(obj, (*deprecated, "failureMessage"))
         return Condition("failureReason", "True", reason, message)
     return None
 
@@ -130,19 +133,19 @@ def _is_severe(obj: Manifest, condition: Condition) -> bool:
     if condition.severity:
         return condition.severity == "Error"
     group = GroupKind.of(obj).group
-    if group in PARTS or condition.type in OF_PARTS:
+    if group in PROVIDER_GROUPS or condition.type in PROVIDER_CONDITIONS:
         return event_reasons.is_persistent_error(condition.reason)
-    return condition.reason in event_reasons.VAIN
+    return condition.reason in event_reasons.PERSISTENT
 
 
-def waiting(obj: Manifest, reason: str) -> Verdict:
+def in_progress(obj: Manifest, reason: str) -> Verdict:
     """In progress, with the error that the object shows, if any."""
-    wrong = error(obj)
-    if wrong is None:
+    trouble = error(obj)
+    if trouble is None:
         return base.in_progress(reason)
-    if not reason.startswith(wrong.type):
-        reason = f"{reason}; {wrong}"
-    return base.in_progress(reason, wrong.signal)
+    if not reason.startswith(trouble.type):
+        reason = f"{reason}; {trouble}"
+    return base.in_progress(reason, trouble.as_error)
 
 
 def require_true(
@@ -156,18 +159,26 @@ def require_true(
     for name in types:
         condition = found.get(name)
         if condition is None:
-            return waiting(obj, f"condition {name} is not reported yet")
-        if condition.behind(obj):
-            return waiting(
-                obj, f"{name} speaks for generation {condition.seen}"
+            return in_progress(obj, f"condition {name} is not reported yet")
+        if condition.is_outdated(obj):
+            return in_progress(
+                obj,
+                f"{name} speaks for generation "
+                f"{condition.observed_generation}",
             )
-        if not condition.true:
-            return waiting(obj, str(condition))
+        if not condition.is_true:
+            return in_progress(obj, str(condition))
     return None
 
 
 ROLLING = "RollingOut"
-BUSY = (ROLLING, "ScalingUp", "ScalingDown", "Remediating", "Updating")
+ROLLOUT_CONDITIONS = (
+    ROLLING,
+    "ScalingUp",
+    "ScalingDown",
+    "Remediating",
+    "Updating",
+)
 """Conditions that are True while something is going on."""
 
 
@@ -181,9 +192,9 @@ def not_observed(
     """
     if fields.number(obj, base.OBSERVED) is not None:
         return None
-    if condition and condition.seen is not None:
+    if condition and condition.observed_generation is not None:
         return None
-    return waiting(obj, "its controller has not reported on it yet")
+    return in_progress(obj, "its controller has not reported on it yet")
 
 
 def in_rollout(
@@ -193,24 +204,24 @@ def in_rollout(
 
     :param rolling: machines that are not up to date count for that.
     """
-    for name in BUSY:
+    for name in ROLLOUT_CONDITIONS:
         condition = found.get(name)
-        if condition and condition.true and (rolling or name != ROLLING):
-            return waiting(obj, str(condition))
+        if condition and condition.is_true and (rolling or name != ROLLING):
+            return in_progress(obj, str(condition))
     return None
 
 
 def counters_mismatch(
-    obj: Manifest, where: Path, counters: tuple[str, ...], wanted: int
+    obj: Manifest, where: Path, counters: tuple[str, ...], desired: int
 ) -> Verdict | None:
     """In progress unless each counter is there and is what was wanted.
 
     A counter that is absent has not been computed yet; zero is a number.
     """
     for name in counters:
-        have = fields.number(obj, (*where, name))
-        if have != wanted:
-            shown = "not reported" if have is None else f"{have}"
+        actual = fields.number(obj, (*where, name))
+        if actual != desired:
+            shown = "not reported" if actual is None else f"{actual}"
             path = ".".join((*where[1:], name))
-            return waiting(obj, f"{path} {shown}/{wanted}")
+            return in_progress(obj, f"{path} {shown}/{desired}")
     return None

@@ -38,7 +38,7 @@ class Contract:
     :param data_created: bootstrap data is there.
     :param initialized: a control plane took its first request.
     :param counters: of what is asked, in the order in which they are met.
-    :param signs: fields of a status that only this version has.
+    :param own_fields: fields of a status that only this version has.
     :param terminal: whether failureReason and failureMessage are final.
     """
 
@@ -47,7 +47,7 @@ class Contract:
     data_created: Path
     initialized: Path
     counters: tuple[str, ...]
-    signs: frozenset[str]
+    own_fields: frozenset[str]
     terminal: bool
 
 
@@ -57,7 +57,7 @@ V1BETA1 = Contract(
     data_created=("status", "ready"),
     initialized=("status", "initialized"),
     counters=("updatedReplicas", "replicas", "readyReplicas"),
-    signs=frozenset(
+    own_fields=frozenset(
         {
             "bootstrapReady",
             "controlPlaneReady",
@@ -86,7 +86,7 @@ V1BETA2 = Contract(
         "readyReplicas",
         "availableReplicas",
     ),
-    signs=frozenset(
+    own_fields=frozenset(
         {
             "controlPlane",
             "deprecated",
@@ -106,9 +106,9 @@ def contract_of(obj: Manifest) -> Contract:
     controller has just begun to work; its apiVersion then is the best hint.
     """
     status = fields.mapping(obj, ("status",))
-    if V1BETA2.signs & status.keys():
+    if V1BETA2.own_fields & status.keys():
         return V1BETA2
-    if V1BETA1.signs & status.keys():
+    if V1BETA1.own_fields & status.keys():
         return V1BETA1
     if any(found.severity for found in fields.conditions(obj).values()):
         return V1BETA1

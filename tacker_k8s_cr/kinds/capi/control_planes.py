@@ -34,15 +34,15 @@ def control_plane(obj: Manifest) -> Verdict:
     """
     if verdict := conditions.common_verdict(obj):
         return verdict
-    spoken = contract.contract_of(obj)
+    version = contract.contract_of(obj)
     found = fields.conditions(obj)
-    if not fields.is_true(obj, spoken.initialized):
-        told = found.get("Initialized") or found.get("Available")
-        why = f"; {told}" if told and not told.true else ""
-        return conditions.waiting(
-            obj, f"{'.'.join(spoken.initialized)} is not true yet{why}"
+    if not fields.is_true(obj, version.initialized):
+        condition = found.get("Initialized") or found.get("Available")
+        why = f"; {condition}" if condition and not condition.is_true else ""
+        return conditions.in_progress(
+            obj, f"{'.'.join(version.initialized)} is not true yet{why}"
         )
-    if spoken is contract.V1BETA2:
+    if version is contract.V1BETA2:
         # No condition is mandatory; the first of these that is there counts.
         deciding = [name for name in ("Available", "Ready") if name in found]
         verdict = (
@@ -55,27 +55,31 @@ def control_plane(obj: Manifest) -> Verdict:
         if verdict:
             return verdict
     elif not fields.is_true(obj, ("status", "ready")):
-        return conditions.waiting(obj, "status.ready is not true yet")
-    return _counted(obj, spoken)
+        return conditions.in_progress(obj, "status.ready is not true yet")
+    return _counters_verdict(obj, version)
 
 
-def _counted(obj: Manifest, spoken: contract.Contract) -> Verdict:
-    wanted = fields.number(obj, contract.REPLICAS)
-    if wanted is None:
+def _counters_verdict(
+    obj: Manifest, contract_version: contract.Contract
+) -> Verdict:
+    desired = fields.number(obj, contract.REPLICAS)
+    if desired is None:
         if fields.number(obj, ("status", "replicas")) is None:
             return base.current("initialized")
-        wanted = 1
-    lack = conditions.counters_mismatch(
-        obj, ("status",), spoken.counters, wanted
+        desired = 1
+    mismatch = conditions.counters_mismatch(
+        obj, ("status",), contract_version.counters, desired
     )
-    if lack:
-        return lack
-    away = fields.number(obj, ("status", "unavailableReplicas"))
-    if away:
-        return conditions.waiting(obj, f"status.unavailableReplicas {away}/0")
+    if mismatch:
+        return mismatch
+    unavailable = fields.number(obj, ("status", "unavailableReplicas"))
+    if unavailable:
+        return conditions.in_progress(
+            obj, f"status.unavailableReplicas {unavailable}/0"
+        )
     version = fields.text(obj, ("spec", "version"))
     at = f" at {version}" if version else ""
-    return base.current(f"{wanted} replica(s) ready{at}")
+    return base.current(f"{desired} replica(s) ready{at}")
 
 
 def validate_replicas(obj: Manifest, replicas: int) -> str | None:

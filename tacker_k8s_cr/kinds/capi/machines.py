@@ -27,44 +27,46 @@ no machine is ever reported as up to date."""
 def machine_deployment(obj: Manifest) -> Verdict:
     if verdict := conditions.common_verdict(obj):
         return verdict
-    spoken = contract.contract_of(obj)
+    version = contract.contract_of(obj)
     found = fields.conditions(obj)
-    rolls = not rollouts.when_deleted(obj)
+    rolls = not rollouts.has_on_delete_strategy(obj)
     if verdict := conditions.not_observed(obj, found.get("Available")):
         return verdict
-    if spoken is contract.V1BETA2:
+    if version is contract.V1BETA2:
         if verdict := conditions.require_true(obj, found, "Available"):
             return verdict
         if verdict := conditions.in_rollout(obj, found, rolling=rolls):
             return verdict
-    wanted = _wanted(obj)
-    counters = spoken.counters if rolls else spoken.counters[1:]
+    desired = _desired_replicas(obj)
+    counters = version.counters if rolls else version.counters[1:]
     return (
-        conditions.counters_mismatch(obj, ("status",), counters, wanted)
-        or _away(obj)
-        or (_rolled(obj, wanted) if rolls else None)
-        or base.current(f"{wanted} machine(s) ready{_behind(obj, rolls)}")
+        conditions.counters_mismatch(obj, ("status",), counters, desired)
+        or _unavailable_verdict(obj)
+        or (_rollout_pending(obj, desired) if rolls else None)
+        or base.current(
+            f"{desired} machine(s) ready{_outdated_reason(obj, rolls)}"
+        )
     )
 
 
-def _behind(obj: Manifest, rolls: bool) -> str:
+def _outdated_reason(obj: Manifest, rolls: bool) -> str:
     """Describe outdated machines that no controller replaces."""
-    behind = rollouts.outdated_machines(obj)
-    if rolls or not behind:
+    outdated = rollouts.outdated_machines(obj)
+    if rolls or not outdated:
         return ""
-    return f"; {behind} of them take the change when they are deleted"
+    return f"; {outdated} of them take the change when they are deleted"
 
 
-def _away(obj: Manifest) -> Verdict | None:
+def _unavailable_verdict(obj: Manifest) -> Verdict | None:
     for where in (("status",), ("status", "deprecated", "v1beta1")):
-        away = fields.number(obj, (*where, "unavailableReplicas"))
-        if away:
+        unavailable = fields.number(obj, (*where, "unavailableReplicas"))
+        if unavailable:
             path = ".".join((*where[1:], "unavailableReplicas"))
-            return conditions.waiting(obj, f"{path} {away}/0")
+            return conditions.in_progress(obj, f"{path} {unavailable}/0")
     return None
 
 
-def _rolled(obj: Manifest, wanted: int) -> Verdict | None:
+def _rollout_pending(obj: Manifest, desired: int) -> Verdict | None:
     """In progress where the older counters know of a rollout already.
 
     Whether a Machine is up to date is found out by another controller: for
@@ -76,13 +78,15 @@ def _rolled(obj: Manifest, wanted: int) -> Verdict | None:
     where = ("status", "deprecated", "v1beta1")
     if fields.number(obj, (*where, "updatedReplicas")) is not None:
         return conditions.counters_mismatch(
-            obj, where, ("updatedReplicas",), wanted
+            obj, where, ("updatedReplicas",), desired
         )
-    asked = fields.text(obj, ("spec", "template", "spec", "version"))
+    desired_version = fields.text(obj, ("spec", "template", "spec", "version"))
     for item in fields.mappings(obj, ("status", "versions")):
         version = fields.text(item, ("version",))
-        if asked and version and version != asked:
-            return conditions.waiting(obj, f"version {version}, {asked} asked")
+        if desired_version and version and version != desired_version:
+            return conditions.in_progress(
+                obj, f"version {version}, {desired_version} asked"
+            )
     return None
 
 
@@ -95,15 +99,17 @@ def machine_set(obj: Manifest) -> Verdict:
         return verdict
     if verdict := conditions.in_rollout(obj, found):
         return verdict
-    wanted = _wanted(obj)
+    desired = _desired_replicas(obj)
     counters: tuple[str, ...] = SET_COUNTERS
     if contract.contract_of(obj) is contract.V1BETA2 and any(
         fields.text(owner, ("kind",)) == "MachineDeployment"
         for owner in fields.mappings(obj, ("metadata", "ownerReferences"))
     ):
         counters = contract.V1BETA2.counters
-    lack = conditions.counters_mismatch(obj, ("status",), counters, wanted)
-    return lack or base.current(f"{wanted} machine(s) ready")
+    mismatch = conditions.counters_mismatch(
+        obj, ("status",), counters, desired
+    )
+    return mismatch or base.current(f"{desired} machine(s) ready")
 
 
 def machine(obj: Manifest) -> Verdict:
@@ -118,7 +124,7 @@ def machine(obj: Manifest) -> Verdict:
         return verdict
     phase = fields.text(obj, ("status", "phase"))
     if phase != "Running":
-        return conditions.waiting(obj, f"phase {phase or 'not reported'}")
+        return conditions.in_progress(obj, f"phase {phase or 'not reported'}")
     node = fields.text(obj, ("status", "nodeRef", "name"))
     return base.current(f"Running as node {node}" if node else "Running")
 
@@ -135,11 +141,13 @@ def machine_pool(obj: Manifest) -> Verdict:
     phase = fields.text(obj, ("status", "phase"))
     others = MANAGED_BY in fields.annotations_of(obj)
     if phase != "Running" and not (others and phase == "Scaling"):
-        return conditions.waiting(obj, f"phase {phase or 'not reported'}")
-    wanted = _wanted(obj)
+        return conditions.in_progress(obj, f"phase {phase or 'not reported'}")
+    desired = _desired_replicas(obj)
     counters = ("replicas", "readyReplicas")
-    lack = conditions.counters_mismatch(obj, ("status",), counters, wanted)
-    return lack or base.current(f"{wanted} replica(s) ready")
+    mismatch = conditions.counters_mismatch(
+        obj, ("status",), counters, desired
+    )
+    return mismatch or base.current(f"{desired} replica(s) ready")
 
 
 def health_check(obj: Manifest) -> Verdict:
@@ -147,7 +155,7 @@ def health_check(obj: Manifest) -> Verdict:
     if verdict := conditions.common_verdict(obj):
         return verdict
     allowed = fields.conditions(obj).get("RemediationAllowed")
-    if allowed and allowed.false:
+    if allowed and allowed.is_false:
         return base.current(f"stored, with a warning: {allowed}")
     return base.current("stored")
 
@@ -156,17 +164,17 @@ def bootstrap(obj: Manifest) -> Verdict:
     """A bootstrap configuration: is the data for its machine made?"""
     if verdict := conditions.common_verdict(obj):
         return verdict
-    spoken = contract.contract_of(obj)
-    if fields.is_true(obj, spoken.data_created):
+    version = contract.contract_of(obj)
+    if fields.is_true(obj, version.data_created):
         secret = fields.text(obj, ("status", "dataSecretName"))
         return base.current(f"data in the Secret {secret}")
     ready = fields.conditions(obj).get("Ready")
-    why = f"; {ready}" if ready and not ready.true else ""
-    path = ".".join(spoken.data_created)
-    return conditions.waiting(obj, f"{path} is not true yet{why}")
+    why = f"; {ready}" if ready and not ready.is_true else ""
+    path = ".".join(version.data_created)
+    return conditions.in_progress(obj, f"{path} is not true yet{why}")
 
 
-def _wanted(obj: Manifest) -> int:
+def _desired_replicas(obj: Manifest) -> int:
     """Return the desired replicas; the webhooks set 1 by default."""
     found = fields.number(obj, contract.REPLICAS)
     return 1 if found is None else found
@@ -182,7 +190,7 @@ def of_bootstrap(group_kind: GroupKind) -> Handler | None:
     return None
 
 
-def _sets(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
+def _machine_sets(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     name = fields.text(obj, ("metadata", "name"))
     return contract.label_selector("MachineSet", DEPLOYMENT_NAME, name)
 
@@ -192,7 +200,7 @@ def _machines(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     return contract.label_selector("Machine", SET_NAME, name)
 
 
-def _of_pool(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
+def _pool_machines(obj: Manifest) -> tuple[tuple[GroupKind, str], ...]:
     """None where the provider does not show the machines of its pools."""
     name = fields.text(obj, ("metadata", "name"))
     return contract.label_selector("Machine", POOL_NAME, name)
@@ -205,7 +213,9 @@ _IN_TEMPLATE = contract.references(
 
 HANDLERS: Mapping[GroupKind, Handler] = {
     GroupKind(contract.GROUP, "MachineDeployment"): Handler(
-        machine_deployment, replicas=contract.REPLICAS, child_selectors=_sets
+        machine_deployment,
+        replicas=contract.REPLICAS,
+        child_selectors=_machine_sets,
     ),
     GroupKind(contract.GROUP, "MachineSet"): Handler(
         machine_set, replicas=contract.REPLICAS, child_selectors=_machines
@@ -215,7 +225,7 @@ HANDLERS: Mapping[GroupKind, Handler] = {
         machine_pool,
         replicas=contract.REPLICAS,
         references=_IN_TEMPLATE,
-        child_selectors=_of_pool,
+        child_selectors=_pool_machines,
     ),
     GroupKind(contract.GROUP, "Machine"): Handler(
         machine,

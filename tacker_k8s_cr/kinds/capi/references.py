@@ -97,8 +97,9 @@ def template_refs(
     return tuple(
         (where, group_kind, name)
         for path in _paths(GroupKind.of(manifest))
-        for where, ref in _found(manifest, path)
-        if (group_kind := _kind(ref)) and (name := fields.text(ref, ("name",)))
+        for where, ref in _matches(manifest, path)
+        if (group_kind := _template_kind(ref))
+        and (name := fields.text(ref, ("name",)))
     )
 
 
@@ -108,7 +109,7 @@ def with_renamed(
     """The manifest with references to these templates led to new names."""
     for where, group_kind, name in template_refs(manifest):
         if new := names.get((group_kind, name)):
-            manifest = _put(manifest, (*where, "name"), new)
+            manifest = _with_value(manifest, (*where, "name"), new)
     return manifest
 
 
@@ -120,7 +121,7 @@ def _paths(group_kind: GroupKind) -> tuple[Path, ...]:
     return ()
 
 
-def _kind(ref: Mapping[str, Any]) -> GroupKind | None:
+def _template_kind(ref: Mapping[str, Any]) -> GroupKind | None:
     """The kind that a reference names, when it is a template's.
 
     In other kinds the same fields name clusters and machines, which are not
@@ -130,7 +131,7 @@ def _kind(ref: Mapping[str, Any]) -> GroupKind | None:
     return found if templates.is_template(found) else None
 
 
-def _found(
+def _matches(
     obj: Any, path: Path, here: Where = ()
 ) -> Iterator[tuple[Where, Mapping[str, Any]]]:
     if not path:
@@ -138,20 +139,20 @@ def _found(
             yield here, obj
     elif path[0] != EACH:
         if isinstance(obj, Mapping):
-            yield from _found(obj.get(path[0]), path[1:], (*here, path[0]))
+            yield from _matches(obj.get(path[0]), path[1:], (*here, path[0]))
     elif isinstance(obj, list | tuple):
         for number, item in enumerate(obj):
-            yield from _found(item, path[1:], (*here, number))
+            yield from _matches(item, path[1:], (*here, number))
 
 
-def _put(obj: Any, where: Where, value: str) -> Any:
+def _with_value(obj: Any, where: Where, value: str) -> Any:
     """A copy that differs at one place; the rest is shared."""
     if not where:
         return value
     key, rest = where[0], where[1:]
     if isinstance(key, int):
         return [
-            _put(item, rest, value) if number == key else item
+            _with_value(item, rest, value) if number == key else item
             for number, item in enumerate(obj)
         ]
-    return {**obj, key: _put(obj.get(key), rest, value)}
+    return {**obj, key: _with_value(obj.get(key), rest, value)}

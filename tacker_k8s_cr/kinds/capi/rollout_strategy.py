@@ -8,7 +8,7 @@ from typing import Any
 from tacker_k8s_cr.kinds import fields
 from tacker_k8s_cr.model.objects import Path
 
-PLACES: tuple[Path, ...] = (
+PATHS: tuple[Path, ...] = (
     ("rollout", "strategy", "type"),
     ("strategy", "type"),
 )
@@ -23,4 +23,4 @@ def is_on_delete(workers: Mapping[str, Any]) -> bool:
     :param workers: the spec of a MachineDeployment, or its entry in a
         topology or class.
     """
-    return any(fields.text(workers, path) == ON_DELETE for path in PLACES)
+    return any(fields.text(workers, path) == ON_DELETE for path in PATHS)

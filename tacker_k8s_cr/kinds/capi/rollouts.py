@@ -21,7 +21,7 @@ from tacker_k8s_cr.model.objects import Manifest
 Where = Sequence[str | int]
 
 CLUSTER = GroupKind(contract.GROUP, "Cluster")
-CLASS = GroupKind(contract.GROUP, "ClusterClass")
+CLUSTER_CLASS = GroupKind(contract.GROUP, "ClusterClass")
 DEPLOYMENT = GroupKind(contract.GROUP, "MachineDeployment")
 POOL = GroupKind(contract.GROUP, "MachinePool")
 KUBEADM = GroupKind(contract.CONTROL_PLANE_GROUP, "KubeadmControlPlane")
@@ -58,7 +58,7 @@ class RolloutEffect:
 def may_roll_machines(group_kind: GroupKind) -> bool:
     """Whether changes of such an object may replace machines at all."""
     return (
-        group_kind in (CLUSTER, CLASS, DEPLOYMENT, POOL)
+        group_kind in (CLUSTER, CLUSTER_CLASS, DEPLOYMENT, POOL)
         or group_kind.group == contract.CONTROL_PLANE_GROUP
     )
 
@@ -71,24 +71,28 @@ def rollout_effect(
         return None
     path = tuple(where[1:])
     if group_kind == DEPLOYMENT:
-        return RolloutEffect() if _of_machines(path) else None
+        return RolloutEffect() if _replaces_machines(path) else None
     if group_kind == POOL:
-        return RolloutEffect(certain=False) if _of_machines(path) else None
+        return (
+            RolloutEffect(certain=False) if _replaces_machines(path) else None
+        )
     if group_kind.group == contract.CONTROL_PLANE_GROUP:
-        return _of_control_plane(group_kind, path)
+        return _control_plane_effect(group_kind, path)
     if group_kind == CLUSTER and path[:1] == ("topology",):
-        return _of_topology(path[1:])
-    if group_kind == CLASS:
-        return _of_class(path)
+        return _topology_effect(path[1:])
+    if group_kind == CLUSTER_CLASS:
+        return _class_effect(path)
     return None
 
 
-def pool(group_kind: GroupKind, where: Where) -> tuple[str | int, ...]:
+def worker_group_path(
+    group_kind: GroupKind, where: Where
+) -> tuple[str | int, ...]:
     """Where the group of workers stands that a field is of.
 
     Of a Cluster with a topology, or of a class; empty for another field.
     """
-    before = {CLUSTER: ("spec", "topology"), CLASS: ("spec",)}
+    before = {CLUSTER: ("spec", "topology"), CLUSTER_CLASS: ("spec",)}
     start = before.get(group_kind)
     if start is None or tuple(where[: len(start)]) != start:
         return ()
@@ -98,13 +102,13 @@ def pool(group_kind: GroupKind, where: Where) -> tuple[str | int, ...]:
     return (*start, *rest[:3])
 
 
-def _at_once(path: tuple[str | int, ...]) -> bool:
+def _is_rollout_after(path: tuple[str | int, ...]) -> bool:
     """A moment after which machines count as old."""
     return path[:1] == ("rolloutAfter",) or path[:2] == ("rollout", "after")
 
 
-def _of_machines(path: tuple[str | int, ...]) -> bool:
-    if _at_once(path):
+def _replaces_machines(path: tuple[str | int, ...]) -> bool:
+    if _is_rollout_after(path):
         return True
     if path[:2] != ("template", "spec") or len(path) < 3:
         return False
@@ -112,44 +116,48 @@ def _of_machines(path: tuple[str | int, ...]) -> bool:
     return path[2] not in _IN_PLACE and path[-1] != "apiVersion"
 
 
-def _of_control_plane(
+def _control_plane_effect(
     group_kind: GroupKind, path: tuple[str | int, ...]
 ) -> RolloutEffect | None:
-    if path[:1] == ("version",) or _at_once(path):
+    if path[:1] == ("version",) or _is_rollout_after(path):
         return RolloutEffect()
     if path[:1] == ("machineTemplate",):
         reference = "infrastructureRef" in path[1:3]
-        named = reference and path[-1] != "apiVersion"
-        return RolloutEffect() if named else None
+        is_replaced = reference and path[-1] != "apiVersion"
+        return RolloutEffect() if is_replaced else None
     if path[:1] == ("kubeadmConfigSpec",) and group_kind == KUBEADM:
         return RolloutEffect()
-    kept = ("replicas", "rolloutStrategy", "rollout", "remediation")
-    if path[:1] and path[0] in (*kept, "remediationStrategy", "machineNaming"):
+    in_place = ("replicas", "rolloutStrategy", "rollout", "remediation")
+    if path[:1] and path[0] in (
+        *in_place,
+        "remediationStrategy",
+        "machineNaming",
+    ):
         return None
-    known = group_kind == KUBEADM
-    return None if known else RolloutEffect(certain=False)
+    is_kubeadm = group_kind == KUBEADM
+    return None if is_kubeadm else RolloutEffect(certain=False)
 
 
-def _of_topology(path: tuple[str | int, ...]) -> RolloutEffect | None:
+def _topology_effect(path: tuple[str | int, ...]) -> RolloutEffect | None:
     if path[:1] == ("version",):
         return RolloutEffect("control plane, then all workers")
     if path[:1] and path[0] in ("class", "classRef", "variables"):
         return RolloutEffect("as its class has it", certain=False)
-    if _at_once(path):
+    if _is_rollout_after(path):
         return RolloutEffect("control plane and all workers")
-    part = path[:1] == ("controlPlane",)
-    if part and path[1:2] in (("variables",), ("rollout",)):
+    is_control_plane = path[:1] == ("controlPlane",)
+    if is_control_plane and path[1:2] in (("variables",), ("rollout",)):
         return RolloutEffect("control plane", certain=False)
     if path[:1] == ("workers",) and len(path) > 3:
         name = str(path[2]).removeprefix('[name="').removesuffix('"]')
         if path[3] == "class" or path[3] in ("variables", "failureDomain"):
             return RolloutEffect(f"workers {name}", path[3] == "failureDomain")
-        if _at_once(path[3:]):
+        if _is_rollout_after(path[3:]):
             return RolloutEffect(f"workers {name}")
     return None
 
 
-def _of_class(path: tuple[str | int, ...]) -> RolloutEffect | None:
+def _class_effect(path: tuple[str | int, ...]) -> RolloutEffect | None:
     """What the Clusters of a class see of its change."""
     refers = {"ref", "templateRef"} & set(path) and path[-1] != "apiVersion"
     if refers and path[:1] == ("controlPlane",):
@@ -163,14 +171,15 @@ def _of_class(path: tuple[str | int, ...]) -> RolloutEffect | None:
     return None
 
 
-def workers(cluster: Manifest) -> tuple[str, ...]:
+def worker_group_names(cluster: Manifest) -> tuple[str, ...]:
     """The names of the groups of workers that a topology asks for."""
     return tuple(
-        fields.text(entry, ("name",)) for entry in clusters.entries(cluster)
+        fields.text(entry, ("name",))
+        for entry in clusters.worker_entries(cluster)
     )
 
 
-def when_deleted(deployment: Manifest) -> bool:
+def has_on_delete_strategy(deployment: Manifest) -> bool:
     """Whether machines take a change only when they are deleted."""
     return GroupKind.of(
         deployment
@@ -179,43 +188,45 @@ def when_deleted(deployment: Manifest) -> bool:
     )
 
 
-def resumes_rollout(live: Manifest, would: Manifest) -> bool:
+def resumes_rollout(live: Manifest, dry_run: Manifest) -> bool:
     """Whether machines that have been left as they were are let go."""
-    left = when_deleted(live) and not when_deleted(would)
-    return left and outdated_machines(live) > 0
+    resumes = has_on_delete_strategy(live) and not has_on_delete_strategy(
+        dry_run
+    )
+    return resumes and outdated_machines(live) > 0
 
 
 def is_strategy(where: Where) -> bool:
     """Whether a field is the rollout strategy of machines."""
-    return tuple(where[1:]) in rollout_strategy.PLACES
+    return tuple(where[1:]) in rollout_strategy.PATHS
 
 
 def outdated_machines(deployment: Manifest) -> int:
     """How many machines have not taken a change, as far as is reported."""
-    kept = ("status", "deprecated", "v1beta1", "updatedReplicas")
+    deprecated = ("status", "deprecated", "v1beta1", "updatedReplicas")
     for path in (
         ("status", "upToDateReplicas"),
         ("status", "updatedReplicas"),
-        kept,
+        deprecated,
     ):
         updated = fields.number(deployment, path)
         if updated is not None:
-            return max(0, (machines(deployment) or 0) - updated)
+            return max(0, (machine_count(deployment) or 0) - updated)
     return 0
 
 
-def machines(obj: Manifest) -> int | None:
+def machine_count(obj: Manifest) -> int | None:
     """Return the number of machines of an object, if it has a count."""
     kind = GroupKind.of(obj)
     if kind != CLUSTER:
-        counted = fields.number(obj, ("status", "replicas"))
-        if counted is None:
-            counted = fields.number(obj, contract.REPLICAS)
-        return counted
+        replicas = fields.number(obj, ("status", "replicas"))
+        if replicas is None:
+            replicas = fields.number(obj, contract.REPLICAS)
+        return replicas
     status: Mapping[str, object] = fields.mapping(obj, ("status",))
-    found = [
+    counts = [
         fields.number(status, (group, "replicas"))
         for group in ("controlPlane", "workers")
     ]
-    known = [number for number in found if number is not None]
-    return sum(known) if known else None
+    reported = [number for number in counts if number is not None]
+    return sum(reported) if reported else None

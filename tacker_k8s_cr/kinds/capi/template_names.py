@@ -14,11 +14,11 @@ from tacker_k8s_cr.model import objects
 from tacker_k8s_cr.model.objects import Manifest
 
 DIGITS = 10
-LONGEST = 253
+MAX_LENGTH = 253
 """Characters of an object's name, as Kubernetes allows."""
 
 
-def live_name(manifest: Manifest) -> str:
+def hashed_name(manifest: Manifest) -> str:
     """The author's name and ten digits of the hash of the spec."""
     spec = json.dumps(
         objects.field(manifest, ("spec",), {}),
@@ -27,5 +27,5 @@ def live_name(manifest: Manifest) -> str:
         ensure_ascii=False,
     )
     digest = hashlib.sha256(spec.encode()).hexdigest()[:DIGITS]
-    name = str(manifest["metadata"]["name"])[: LONGEST - DIGITS - 1]
+    name = str(manifest["metadata"]["name"])[: MAX_LENGTH - DIGITS - 1]
     return f"{name.rstrip('.-')}-{digest}"

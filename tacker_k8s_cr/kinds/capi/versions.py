@@ -14,7 +14,7 @@ from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import Path
 
 _TOPOLOGY: Path = ("spec", "topology", "version")
-_OWN: Path = ("spec", "version")
+_CONTROL_PLANE: Path = ("spec", "version")
 _MACHINES: Path = ("spec", "template", "spec", "version")
 
 _BOOTSTRAP: Path = ("spec", "template", "spec", "bootstrap", "configRef")
@@ -22,18 +22,18 @@ _BOOTSTRAP: Path = ("spec", "template", "spec", "bootstrap", "configRef")
 UNSAFE = "unsafe.topology.cluster.x-k8s.io/disable-update-version-check"
 """Annotation of a Cluster with which its webhook lets any version pass."""
 
-BEHIND = 3
+MAX_MINOR_SKEW = 3
 """Minor versions that a kubelet may be behind its control plane."""
 
-LOWERED = "a version of Kubernetes cannot be lowered"
+DOWNGRADE_REASON = "a version of Kubernetes cannot be lowered"
 
 
-def path(group_kind: GroupKind) -> Path | None:
+def version_path(group_kind: GroupKind) -> Path | None:
     """Where an object of the kind names a version of Kubernetes."""
     if group_kind == rollouts.CLUSTER:
         return _TOPOLOGY
     if group_kind.group == contract.CONTROL_PLANE_GROUP:
-        return _OWN
+        return _CONTROL_PLANE
     if group_kind in (rollouts.DEPLOYMENT, rollouts.POOL):
         return _MACHINES
     return None
@@ -46,13 +46,13 @@ def is_control_plane_kind(group_kind: GroupKind) -> bool:
     )
 
 
-def of(obj: Manifest) -> str:
+def version_of(obj: Manifest) -> str:
     """The version that an object asks for; empty where it names none."""
-    where = path(GroupKind.of(obj)) if obj else None
+    where = version_path(GroupKind.of(obj)) if obj else None
     return fields.text(obj, where) if where else ""
 
 
-def number(text: str) -> tuple[int, int, int] | None:
+def parse_version(text: str) -> tuple[int, int, int] | None:
     """``v1.35.2`` as numbers; None for any other text."""
     found = re.match(r"v?(\d+)\.(\d+)\.(\d+)", text)
     if not found:
@@ -63,7 +63,7 @@ def number(text: str) -> tuple[int, int, int] | None:
 
 def is_downgrade(before: str, after: str) -> bool:
     """Whether that is a step back."""
-    old, new = number(before), number(after)
+    old, new = parse_version(before), parse_version(after)
     return old is not None and new is not None and new < old
 
 
@@ -74,15 +74,18 @@ def upgrade_error(
 
     :param chained: its class names versions, which it passes through.
     """
-    old, new = number(of(before)), number(of(after))
+    old, new = (
+        parse_version(version_of(before)),
+        parse_version(version_of(after)),
+    )
     if old is None or new is None or old == new:
         return None
     if UNSAFE in fields.mapping(after, ("metadata", "annotations")):
         return None
-    step = f"{of(before)} -> {of(after)}"
-    where = ".".join(path(GroupKind.of(after)) or ())
+    step = f"{version_of(before)} -> {version_of(after)}"
+    where = ".".join(version_path(GroupKind.of(after)) or ())
     if new < old:
-        return f"{where}: {step}: {LOWERED}"
+        return f"{where}: {step}: {DOWNGRADE_REASON}"
     if not chained and new[:2] > (old[0], old[1] + 1):
         return (
             f"{where}: {step}: one minor version at a time, here to "
@@ -91,17 +94,19 @@ def upgrade_error(
     return None
 
 
-def can_join(workers: Manifest, version: str, leader: str) -> bool:
+def can_join(
+    workers: Manifest, version: str, control_plane_version: str
+) -> bool:
     """Whether new workers of a version can join a control plane of another.
 
     kubeadm joins only what is of the same minor version.
     """
-    mine, theirs = number(version), number(leader)
-    if mine is None or theirs is None:
+    new, current = parse_version(version), parse_version(control_plane_version)
+    if new is None or current is None:
         return True
     ref = fields.mapping(workers, _BOOTSTRAP)
     by_kubeadm = fields.text(ref, ("kind",)) == "KubeadmConfigTemplate"
-    return mine[:2] == theirs[:2] if by_kubeadm else mine <= theirs
+    return new[:2] == current[:2] if by_kubeadm else new <= current
 
 
 def version_skew_error(
@@ -111,25 +116,36 @@ def version_skew_error(
 
     :param live: the workers as they are. What does not change has joined.
     """
-    mine, theirs = number(of(workers)), number(of(control_plane))
-    if mine is None or theirs is None:
+    version, control_plane_version = (
+        parse_version(version_of(workers)),
+        parse_version(version_of(control_plane)),
+    )
+    if version is None or control_plane_version is None:
         return None
     where = ".".join(_MACHINES)
     ref = ObjectRef.of(control_plane)
-    if mine > theirs:
+    if version > control_plane_version:
         why = "cannot be newer than"
-    elif mine[0] == theirs[0] and mine[1] < theirs[1] - BEHIND:
-        why = f"cannot be more than {BEHIND} minor versions behind"
-    elif _made_from(live or {}) != _made_from(workers) and not can_join(
-        workers, of(workers), of(control_plane)
+    elif (
+        version[0] == control_plane_version[0]
+        and version[1] < control_plane_version[1] - MAX_MINOR_SKEW
+    ):
+        why = f"cannot be more than {MAX_MINOR_SKEW} minor versions behind"
+    elif _machine_template(live or {}) != _machine_template(
+        workers
+    ) and not can_join(
+        workers, version_of(workers), version_of(control_plane)
     ):
         why = "has to be of the minor version, for kubeadm to join it, of"
     else:
         return None
-    return f"{where}: {of(workers)} {why} {of(control_plane)} of {ref}"
+    return (
+        f"{where}: {version_of(workers)} {why} "
+        f"{version_of(control_plane)} of {ref}"
+    )
 
 
-def _made_from(workers: Manifest) -> tuple[str, ...]:
+def _machine_template(workers: Manifest) -> tuple[str, ...]:
     """What new machines of workers are made from, in either contract."""
     spec = fields.mapping(workers, ("spec", "template", "spec"))
     return (
@@ -139,12 +155,12 @@ def _made_from(workers: Manifest) -> tuple[str, ...]:
     )
 
 
-def control_plane(cluster: Manifest) -> ObjectRef | None:
+def control_plane_ref(cluster: Manifest) -> ObjectRef | None:
     """The control plane of a Cluster that names one."""
     return contract.resolve_reference(cluster, ("spec", "controlPlaneRef"))
 
 
-def cluster_of(workers: Manifest) -> str:
+def cluster_name(workers: Manifest) -> str:
     return fields.text(workers, ("spec", "clusterName"))
 
 
@@ -161,12 +177,14 @@ def upgrade_order(
     for ref, manifest in manifests.items():
         if is_control_plane_kind(ref.group_kind) or ref not in live:
             continue
-        leader = control_plane_of(manifest, manifests)
-        if leader is None or leader not in live:
+        control_plane = control_plane_of(manifest, manifests)
+        if control_plane is None or control_plane not in live:
             continue
-        new = of(manifests[leader]) != of(live[leader])
-        if new and of(manifest) != of(live[ref]):
-            found[ref] = leader
+        is_upgraded = version_of(manifests[control_plane]) != version_of(
+            live[control_plane]
+        )
+        if is_upgraded and version_of(manifest) != version_of(live[ref]):
+            found[ref] = control_plane
     return found
 
 
@@ -174,16 +192,16 @@ def control_plane_of(
     workers: Manifest, manifests: Mapping[ObjectRef, Manifest]
 ) -> ObjectRef | None:
     """The control plane that workers join, if it is among the manifests."""
-    if path(GroupKind.of(workers)) != _MACHINES:
+    if version_path(GroupKind.of(workers)) != _MACHINES:
         return None
-    place = ObjectRef.of(workers)
+    ref = ObjectRef.of(workers)
     cluster = manifests.get(
         ObjectRef(
             rollouts.CLUSTER.group,
             rollouts.CLUSTER.kind,
-            place.namespace,
-            cluster_of(workers),
+            ref.namespace,
+            cluster_name(workers),
         )
     )
-    leader = control_plane(cluster) if cluster else None
-    return leader if leader in manifests else None
+    control_plane = control_plane_ref(cluster) if cluster else None
+    return control_plane if control_plane in manifests else None

@@ -80,7 +80,7 @@ def webhook_unreachable(case: Exchange) -> Error | Retryable:
     """
     call = webhook_calls.parse_failure(case.message)
     error = case.not_yet(
-        hook=call.hook, cause=call.cause, outlook=call.outlook
+        webhook=call.hook, cause=call.cause, outlook=call.outlook
     )
     request = case.request
     if call.outlook is Outlook.NONE:
@@ -123,11 +123,11 @@ def unbound(case: Exchange) -> Error:
 
 
 def denied(case: Exchange) -> Error:
-    return case.rejected(denied=True)
+    return case.rejected(by_admission=True)
 
 
 def misfit(case: Exchange) -> Error:
-    return case.rejected(misfit=True)
+    return case.rejected(schema_mismatch=True)
 
 
 def expired(case: Exchange) -> Error:

@@ -60,13 +60,23 @@ class Exchange:
             "", self.request.resource, self.request.namespace, "*"
         )
 
-    def rejected(self, *, denied: bool = False, misfit: bool = False) -> Error:
+    def rejected(
+        self, *, by_admission: bool = False, schema_mismatch: bool = False
+    ) -> Error:
         code = self.answer.code
         reason = self.reason or http.client.responses.get(code, "Error")
         said = server_messages.plain_text(self.message)
-        fields = server_messages.fields(self.message) if misfit else ()
+        fields = (
+            server_messages.fields(self.message) if schema_mismatch else ()
+        )
         return Rejected(
-            self.subject, code, reason, said, denied, misfit, fields
+            self.subject,
+            code,
+            reason,
+            said,
+            by_admission,
+            schema_mismatch,
+            fields,
         )
 
     def not_yet(self, **more: Any) -> DependencyMissing:

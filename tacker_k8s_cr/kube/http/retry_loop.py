@@ -108,7 +108,7 @@ class RetryLoop:
                 raise
             # The deadline passed during the pause, or while another thread
             # renewed the credential: the reason is what came before.
-            self.last.why.late = True
+            self.last.why.deadline_passed = True
             raise self.last.why from self.last
 
     def pause(self, state: tenacity.RetryCallState) -> float:
@@ -143,7 +143,7 @@ class RetryLoop:
 
     def give_up(self, state: tenacity.RetryCallState) -> NoReturn:
         again = _raised(state)
-        again.why.late = self.late
+        again.why.deadline_passed = self.late
         raise again.why from again.__cause__
 
     def report(self, state: tenacity.RetryCallState) -> None:

@@ -36,4 +36,4 @@ class Session:
         if end and end <= datetime.datetime.now(datetime.timezone.utc):
             ended = f"it expired at {end:%Y-%m-%dT%H:%M:%SZ}"
             said = f"{ended}: {said}" if said else ended
-        return dataclasses.replace(error, why=said, whose=whose)
+        return dataclasses.replace(error, why=said, source=whose)

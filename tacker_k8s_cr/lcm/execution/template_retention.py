@@ -36,7 +36,7 @@ def find_templates_in_use(
         former templates for long.
     """
     on_delete_refs = {
-        i.ref for i in items if rollouts.when_deleted(i.manifest)
+        i.ref for i in items if rollouts.has_on_delete_strategy(i.manifest)
     }
     former = {r for r in refs if templates.is_template(r.group_kind)}
     namespaces = {r.namespace for r in on_delete_refs} & {
@@ -55,7 +55,7 @@ def find_templates_in_use(
             continue
         for obj in sets:
             deployment = _deployment_of(obj)
-            if deployment in on_delete_refs and rollouts.machines(obj):
+            if deployment in on_delete_refs and rollouts.machine_count(obj):
                 for ref in _template_refs(obj) & former:
                     found[ref] = (
                         f"Machines of {deployment} use it until a client "

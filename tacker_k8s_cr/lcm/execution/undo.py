@@ -188,7 +188,7 @@ def release_adopted(
             adopt_from.rename_field_manager(op, ref, transfers[ref])
             to_orphan[ref] = uid
             continue
-        if not ownership.set_by_others(obj, op.manager):
+        if not ownership.has_other_managers(obj, op.manager):
             to_orphan[ref] = uid
             continue
         try:

@@ -124,9 +124,9 @@ def _no_effect_reason(check: Manifest) -> str | None:
                 f"{ref} delegates to another controller, which may retain it"
             )
     found = fields.conditions(check)
-    if (paused := found.get("Paused")) and paused.true:
+    if (paused := found.get("Paused")) and paused.is_true:
         return f"{ref} is paused"
-    if (allowed := found.get("RemediationAllowed")) and allowed.false:
+    if (allowed := found.get("RemediationAllowed")) and allowed.is_false:
         return f"{ref}: {allowed}"
     return None
 
@@ -161,7 +161,7 @@ def remediation_failure(machine: Manifest) -> str | None:
     return (
         str(condition)
         if condition
-        and condition.false
+        and condition.is_false
         and condition.reason == CANNOT_REMEDIATE
         else None
     )

@@ -93,7 +93,7 @@ def wait_replaced(
             watch.update(listen, now)
         except (errors.Unavailable, errors.Unreachable) as error:
             # The deadline may have passed during the check.
-            if not (error.late or deadline.expired):
+            if not (error.deadline_passed or deadline.expired):
                 raise
         if not watch.incomplete:
             return None
@@ -292,13 +292,13 @@ class ReplacementWatch:
                 self._registry[ref.group_kind],
                 self._seen.get(uid, observation.UNSEEN),
                 now,
-                wanted=True,
-                asked=self._registry.override_for(ref),
+                expected=True,
+                override=self._registry.override_for(ref),
             )
             limit = seen.stall_timeout
             if limit is None:
                 limit = self._progress.stall_timeout
-            if seen.verdict.error and now - seen.still >= limit:
+            if seen.verdict.error and now - seen.unchanged_since >= limit:
                 blocked[ref] = Verdict(State.BLOCKED, seen.verdict.reason)
             elif seen.verdict.state is State.FAILED:
                 blocked[ref] = seen.verdict

@@ -185,7 +185,7 @@ def _surplus(
         if members.is_active(machine)
     }
     counts = [
-        topology_replicas.number(obj, entry) if entry else None,
+        topology_replicas.replicas(obj, entry) if entry else None,
         objects.field(scale_target, replicas.REPLICAS),
         sum(
             members.desired_count(group.controller, registry) or 0

@@ -39,7 +39,7 @@ def own_alone(op: Session, ref: ObjectRef, uid: str) -> None:
         if obj is None or objects.uid(obj) != uid:
             return
         before = list(objects.field(obj, ("metadata", "managedFields"), ()))
-        after = ownership.owned_alone(before, op.manager)
+        after = ownership.without_shared_fields(before, op.manager)
         if after == before:
             return
         body = {
@@ -84,7 +84,9 @@ def is_no_op(op: Session, manifest: Manifest, obj: Manifest) -> bool:
     except errors.Rejected as error:
         LOG.info("%s: %s", op.instance, error)
         return False
-    return ownership.content(obj) == ownership.content(predicted)
+    return ownership.desired_content(obj) == ownership.desired_content(
+        predicted
+    )
 
 
 def apply_and_own(op: Session, manifest: Manifest, obj: Manifest) -> None:

@@ -38,7 +38,7 @@ def resolve_kinds(
         kind_resolution.claim_handlers(cluster, manifests, registry)
     )
     known = _with_workers(known, manifests)
-    return found, policy.judging(known)
+    return found, policy.apply_to(known)
 
 
 def _with_workers(
@@ -74,4 +74,4 @@ def registry_for(
         kind_resolution.claim_handlers(cluster, inventory.manifests, registry)
     )
     registry = _with_workers(registry, inventory.manifests)
-    return inventory.policy.judging(registry)
+    return inventory.policy.apply_to(registry)

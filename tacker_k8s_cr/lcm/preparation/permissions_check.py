@@ -37,7 +37,7 @@ class PermissionCheck:
     def check(self) -> None:
         """Raise PermissionsMissing for missing permissions that are needed."""
         missing = [
-            need.right
+            need.permission
             for need in self.missing
             if not need.refs or need.refs - self.shared
         ]
@@ -98,7 +98,7 @@ def read_permissions(
         yield
     except errors.Forbidden:
         if wanted:
-            _require(cluster, permissions.of_record(record_namespace))
+            _require(cluster, permissions.for_record(record_namespace))
         raise
 
 
@@ -112,7 +112,7 @@ def require_delete(
     for kind in {ref.group_kind for ref in refs}:
         with contextlib.suppress(errors.KindNotServed):
             resources[kind] = cluster.resource(kind)
-    _require(cluster, permissions.of_deletions(refs, resources))
+    _require(cluster, permissions.for_deletions(refs, resources))
 
 
 def require_delete_claims(
@@ -126,7 +126,7 @@ def require_delete_claims(
     :param stateful_sets: StatefulSets.
     """
     if stateful_sets and wanted:
-        _require(cluster, permissions.of_claims(stateful_sets), RETAIN_CLAIMS)
+        _require(cluster, permissions.for_claims(stateful_sets), RETAIN_CLAIMS)
 
 
 RETAIN_CLAIMS = (
@@ -151,18 +151,20 @@ def _require(
     if missing:
         raise errors.PermissionsMissing(
             cluster.server,
-            permissions.format_permissions(need.right for need in missing),
+            permissions.format_permissions(
+                need.permission for need in missing
+            ),
             remedy,
         )
 
 
 def missing_for_record(cluster: Cluster, namespace: str) -> tuple[str, ...]:
     """Return the user's missing permissions for records in a namespace."""
-    needs = permissions.of_record(namespace) + permissions.of_explanations(
+    needs = permissions.for_record(namespace) + permissions.for_diagnostics(
         namespace
     )
     missing = _find_missing(cluster, needs)
-    return permissions.format_permissions(need.right for need in missing)
+    return permissions.format_permissions(need.permission for need in missing)
 
 
 def _find_missing_for_package(
@@ -175,8 +177,8 @@ def _find_missing_for_package(
 ) -> tuple[PermissionNeed, ...]:
     resources = _resources(cluster, (*items, *requests))
     needs = (
-        *permissions.of_record(record_namespace),
-        *permissions.of_objects(
+        *permissions.for_record(record_namespace),
+        *permissions.for_objects(
             [item.ref for item in items],
             resources,
             placement.kinds_by_crd(item.manifest for item in items),
@@ -187,9 +189,9 @@ def _find_missing_for_package(
                 and "scale" in resources[ref.group_kind].subresources
             ],
         ),
-        *permissions.of_members(vdus),
-        *permissions.of_requests([item.ref for item in requests], resources),
-        *permissions.of_claims(claim_sets),
+        *permissions.for_members(vdus),
+        *permissions.for_dry_run([item.ref for item in requests], resources),
+        *permissions.for_claims(claim_sets),
     )
     # A user who may create a namespace often gets permissions in it then.
     packaged = {
@@ -209,9 +211,11 @@ def _find_missing_for_package(
     required = [
         need
         for need in missing
-        if need.must and need.right.namespace not in packaged
+        if need.is_required and need.permission.namespace not in packaged
     ]
-    if optional := [need.right for need in missing if need not in required]:
+    if optional := [
+        need.permission for need in missing if need not in required
+    ]:
         LOG.info(
             "%s: forbidden, but possibly not required: %s",
             cluster.server,
@@ -254,7 +258,7 @@ def _find_missing(
     """
     if cluster.can_i(permissions.EVERYTHING):
         return ()
-    namespaces = sorted({need.right.namespace for need in needs} - {""})
+    namespaces = sorted({need.permission.namespace for need in needs} - {""})
     rules = dict(
         results_or_raise(cluster.map_parallel(cluster.list_rules, namespaces))
     )
@@ -262,11 +266,11 @@ def _find_missing(
         need
         for need in needs
         if not permissions.is_allowed_by(
-            need.right, rules.get(need.right.namespace, ())
+            need.permission, rules.get(need.permission.namespace, ())
         )
     ]
-    single_needs = dict.fromkeys(need.right for need in undecided)
+    single_needs = dict.fromkeys(need.permission for need in undecided)
     allowed = dict(
         results_or_raise(cluster.map_parallel(cluster.can_i, single_needs))
     )
-    return tuple(need for need in undecided if not allowed[need.right])
+    return tuple(need for need in undecided if not allowed[need.permission])

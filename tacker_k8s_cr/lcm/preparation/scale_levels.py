@@ -44,8 +44,10 @@ def at_instantiate(
     if vnfd is None:
         return Size(dict(scale_levels or {}))
     if scale_levels:
-        return Size(scale_levels, replica_counts.of_deltas(vnfd, scale_levels))
-    return Size(*replica_counts.at_level(vnfd, level))
+        return Size(
+            scale_levels, replica_counts.replicas_of_deltas(vnfd, scale_levels)
+        )
+    return Size(*replica_counts.at_instantiation_level(vnfd, level))
 
 
 def at_change(vnfd: Vnfd | None, before: Inventory) -> Size:
@@ -58,7 +60,7 @@ def at_change(vnfd: Vnfd | None, before: Inventory) -> Size:
         return Size(before.scale_levels)
     first, initial_counts = dict.fromkeys(vnfd.aspects, 0), vnfd.initial
     if vnfd.default_level in vnfd.levels:
-        first, initial_counts = replica_counts.at_level(vnfd)
+        first, initial_counts = replica_counts.at_instantiation_level(vnfd)
     levels = {
         aspect: min(
             before.scale_levels.get(aspect, level),
@@ -67,7 +69,7 @@ def at_change(vnfd: Vnfd | None, before: Inventory) -> Size:
         for aspect, level in first.items()
     }
     new_counts = replica_counts.replicas(
-        replica_counts.based(vnfd, first, initial_counts), levels
+        replica_counts.with_base(vnfd, first, initial_counts), levels
     )
     former_counts: Mapping[str, int] = {}
     if before.vnfd:
@@ -116,4 +118,6 @@ def with_initial_counts(
         for vdu, ref in unsized.items()
         if ref in manifest_counts
     }
-    return replica_counts.based(vnfd, size.levels, {**initial, **size.counts})
+    return replica_counts.with_base(
+        vnfd, size.levels, {**initial, **size.counts}
+    )

@@ -64,7 +64,7 @@ def derive_rules(
     """
     derived = []
     for obj in filter(None, live):
-        own = ownership.owns(obj, op.manager, claims.WHEN_DELETED)
+        own = ownership.is_field_manager(obj, op.manager, claims.WHEN_DELETED)
         one = claims.claim_rule(
             obj, claims.manifest_retention(obj) if own else ""
         )

@@ -56,7 +56,7 @@ def send_create_only(op: Session, steps: Iterable[Submit]) -> None:
             notes = ("the Pod is bound to the Node already",)
         except errors.DependencyMissing as error:
             rejected = errors.Rejected(step.ref, 409, "Conflict", error.why)
-            rejected.late = error.late
+            rejected.deadline_passed = error.deadline_passed
             raise rejected from error
         LOG.info("%s (%s): %s", step.ref, step.where, ", ".join(notes))
         op.create_only_results.append(

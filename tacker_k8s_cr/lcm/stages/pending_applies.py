@@ -108,7 +108,7 @@ class PendingApplies:
         op = self._op
         groups: dict[str, list[ObjectRef]] = defaultdict(list)
         for ref, error in refused.items():
-            groups[f"{error.hook or error.why} {error.outlook}"].append(ref)
+            groups[f"{error.webhook or error.why} {error.outlook}"].append(ref)
         for reason, refs in groups.items():
             if reason not in self._logged:
                 LOG.info(

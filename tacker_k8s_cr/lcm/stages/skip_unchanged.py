@@ -83,7 +83,7 @@ def _add_unchanged(
         for step in steps
     }
     seen = {
-        ref: dataclasses.replace(unchanged[ref].seen, still=now)
+        ref: dataclasses.replace(unchanged[ref].seen, unchanged_since=now)
         for ref in awaited
     }
     for ref in awaited:

@@ -169,10 +169,10 @@ def _pause(
     objects are settled there is nothing to watch; only the lock is checked.
     """
     if op.progress.is_settled or seconds < WATCH_FROM:
-        sleep(min(seconds, backoff.APPLY.longest))
+        sleep(min(seconds, backoff.APPLY.maximum))
         op.ledger.check()
         return
-    if seconds > backoff.APPLY.longest and op.ledger.entry:
+    if seconds > backoff.APPLY.maximum and op.ledger.entry:
         op.ledger.write(op.inventory)
     op.wait(is_enough=lambda progress: is_enough(), seconds=seconds)
 

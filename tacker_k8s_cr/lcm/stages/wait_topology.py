@@ -69,7 +69,7 @@ def _find_incomplete(op: Session, clusters: list[ObjectRef]) -> Incomplete:
         cluster = op.cluster.get(cluster_ref)
         if cluster is None or not _is_awaited(op, cluster_ref, cluster):
             continue
-        class_ref = classes.of(cluster)
+        class_ref = classes.class_ref(cluster)
         cluster_class = op.cluster.get(class_ref) if class_ref else None
         for generated in _generated_objects(op, cluster):
             ref = ObjectRef.of(generated)
@@ -98,7 +98,7 @@ def _is_awaited(op: Session, ref: ObjectRef, cluster: Manifest) -> bool:
 
 def _generated_objects(op: Session, cluster: Manifest) -> Iterator[Manifest]:
     """Yield the control plane of a topology, and its MachineDeployments."""
-    control_plane = versions.control_plane(cluster)
+    control_plane = versions.control_plane_ref(cluster)
     live = op.cluster.get(control_plane) if control_plane else None
     if live is not None:
         yield live
@@ -132,10 +132,10 @@ def _outdated_reason(
     generated: Manifest,
 ) -> str:
     """Return which template of the class an object does not use yet."""
-    expected = classes.wanted(cluster, cluster_class, generated)
+    expected = classes.class_templates(cluster, cluster_class, generated)
     if not expected:
         return ""
-    for usage, ref in classes.references(generated).items():
+    for usage, ref in classes.machine_templates(generated).items():
         live = read(ref) if usage in expected else None
         annotations = fields.mapping(live or {}, ("metadata", "annotations"))
         origin = annotations.get(classes.CLONED_FROM)

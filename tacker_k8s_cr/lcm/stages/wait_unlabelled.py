@@ -55,7 +55,7 @@ def wait_complete(
             incomplete = find_incomplete()
         except (errors.Unavailable, errors.Unreachable) as error:
             # The deadline may have passed during the check.
-            if not (error.late or op.deadline.expired):
+            if not (error.deadline_passed or op.deadline.expired):
                 raise
         return CHECK_INTERVAL if incomplete else None
 
@@ -114,8 +114,8 @@ def pending_reason(op: Session, ref: ObjectRef, obj: Manifest) -> str:
         registry[ref.group_kind],
         observation.UNSEEN,
         op.deadline.now,
-        wanted=True,
-        asked=registry.override_for(ref),
+        expected=True,
+        override=registry.override_for(ref),
     ).verdict
     return "" if verdict.state is State.CURRENT else verdict.reason
 

@@ -102,8 +102,10 @@ def clean_up(
         raise
     except errors.Error as error:
         failure = errors.CleanupFailed(ref, error.sentence())
-        failure.late = error.late or isinstance(error, errors.DeletionTimeout)
-        failure.begun = bool(requested)
+        failure.deadline_passed = error.deadline_passed or isinstance(
+            error, errors.DeletionTimeout
+        )
+        failure.has_written = bool(requested)
         raise failure from error
 
 

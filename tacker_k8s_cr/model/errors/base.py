@@ -18,23 +18,22 @@ class Error(Exception):
     been written (``written``, ``undone``), and what to do next
     (``next_step``). A front end adds the names of its own options.
 
-    ``written`` names what the operation had written when it stopped and
-    still exists. ``begun`` is whether it had written or deleted anything
-    that it did not undo: if not, every object is as it was.
-    ``in_operation`` means that an operation raised it which may write, so
-    that the message states what was written; a front end sets it.
-    ``remedy`` is the next step where it does not depend on the fields.
-    ``places`` has the document of each object of the package. The operation
-    sets them, since the code that raises cannot know them. ``late`` means
-    that the deadline of the operation ended the attempts; the code that ended
-    them sets it. ``undone`` counts the objects that the operation had created
-    and has deleted again.
+    ``written`` names what the operation had written when it stopped and still
+    exists. ``has_written`` is whether it had written or deleted anything that
+    it did not undo: if not, every object is as it was. ``in_operation`` means
+    that an operation raised it which may write, so that the message states
+    what was written; a front end sets it. ``remedy`` is the next step where it
+    does not depend on the fields. ``places`` has the document of each object
+    of the package. The operation sets them, since the code that raises cannot
+    know them. ``deadline_passed`` means that the deadline of the operation
+    ended the attempts; the code that ended them sets it. ``undone`` counts the
+    objects that the operation had created and has deleted again.
     """
 
     written: tuple[ObjectRef, ...] = ()
-    begun: bool = False
+    has_written: bool = False
     in_operation: bool = False
-    late: bool = False
+    deadline_passed: bool = False
     undone: int = 0
     remedy: str = ""
     places: Mapping[ObjectRef, str] = types.MappingProxyType({})
@@ -46,7 +45,7 @@ class Error(Exception):
     @property
     def details(self) -> tuple[Problem, ...]:
         """All causes with their documents; a sentence names a few."""
-        return problems.located(self.causes(), self.places)
+        return problems.with_documents(self.causes(), self.places)
 
     def sentence(self) -> str:
         """Return what failed and why, without what has been written."""
@@ -76,12 +75,12 @@ class Error(Exception):
     def __str__(self) -> str:
         return _lines(self.outcome(), self.next_step())
 
-    def _with_deadline(self, said: str) -> str:
-        if not self.late or "the deadline passed" in said:
-            return said
-        if "\n" in said:
-            return f"{said}\nThe deadline passed."
-        return f"{said}; the deadline passed"
+    def _with_deadline(self, sentence: str) -> str:
+        if not self.deadline_passed or "the deadline passed" in sentence:
+            return sentence
+        if "\n" in sentence:
+            return f"{sentence}\nThe deadline passed."
+        return f"{sentence}; the deadline passed"
 
     def _with_state(self, sentence: str) -> str:
         """Return the sentence with what has been written."""
@@ -96,7 +95,7 @@ class Error(Exception):
         """Return what is known where no object is listed as written."""
         if not self.in_operation:
             return ""
-        return _UNCERTAIN if self.begun else _NOTHING
+        return _UNCERTAIN if self.has_written else _NOTHING
 
 
 _NOTHING = "No object was written or deleted."
@@ -114,7 +113,7 @@ def _lines(*parts: str) -> str:
 def _still_there(written: Sequence[ObjectRef]) -> str:
     return (
         f"Written before that, and still there: {len(written)} object(s): "
-        f"{problems.listed(written, 5)}"
+        f"{problems.join_first(written, 5)}"
     )
 
 

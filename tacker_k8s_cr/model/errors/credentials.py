@@ -29,16 +29,16 @@ class DeliveryFailed(Error):
 
     :param url: without user information and query.
     :param status: of the last answer; 0 when there was none.
-    :param answer: first line of the last answer, or why there was none.
+    :param response: first line of the last answer, or why there was none.
     """
 
     url: str
     status: int
-    answer: str
+    response: str
 
     def sentence(self) -> str:
         said = f"answered {self.status}: " if self.status else ""
-        return f"{self.url}: {said}{self.answer}"
+        return f"{self.url}: {said}{self.response}"
 
     def next_step(self) -> str:
         again = (

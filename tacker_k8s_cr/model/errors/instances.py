@@ -81,7 +81,7 @@ class InstanceStateConflict(InstanceConflict):
 class InstanceElsewhere(InstanceConflict):
     """The record of an instance is at another place than the request names.
 
-    :param found: the VIM and namespaces of the instance.
+    :param recorded: the VIM and namespaces of the instance.
     :param requested: those of the request.
     """
 
@@ -91,12 +91,12 @@ class InstanceElsewhere(InstanceConflict):
     )
 
     instance: str
-    found: str
+    recorded: str
     requested: str
 
     def sentence(self) -> str:
         return (
-            f"instance {self.instance} already exists in {self.found}; "
+            f"instance {self.instance} already exists in {self.recorded}; "
             f"requested: {self.requested}"
         )
 
@@ -153,7 +153,7 @@ class RecordMissing(InstanceConflict):
     remaining: Sequence[ObjectRef]
 
     def sentence(self) -> str:
-        named = problems.listed(self.remaining, 20)
+        named = problems.join_first(self.remaining, 20)
         return (
             f"instance {self.instance} has no record; these objects may "
             f"belong to it: {named}"

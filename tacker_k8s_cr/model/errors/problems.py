@@ -15,10 +15,10 @@ from typing import Any
 
 from tacker_k8s_cr.model.objects import ObjectRef
 
-PLACES = 3
+MAX_PLACES = 3
 """Places that a sentence names for one reason."""
 
-REASONS = 25
+MAX_REASONS = 25
 """Lines of a sentence, each with another reason."""
 
 
@@ -50,12 +50,12 @@ class Problem:
         }
 
 
-def located(
-    problems: Iterable[Problem], places: Mapping[ObjectRef, str]
+def with_documents(
+    problems: Iterable[Problem], documents: Mapping[ObjectRef, str]
 ) -> tuple[Problem, ...]:
     """Return the problems, those of known objects with their documents."""
     return tuple(
-        dataclasses.replace(problem, where=places.get(problem.ref, ""))
+        dataclasses.replace(problem, where=documents.get(problem.ref, ""))
         if problem.ref and not problem.where
         else problem
         for problem in problems
@@ -63,31 +63,31 @@ def located(
 
 
 def sentence(problems: Sequence[Problem]) -> str:
-    """Return the lines of `group`, as one text."""
-    return "\n".join(group(problems))
+    """Return the lines of `lines_by_reason`, as one text."""
+    return "\n".join(lines_by_reason(problems))
 
 
-def group(problems: Sequence[Problem]) -> list[str]:
+def lines_by_reason(problems: Sequence[Problem]) -> list[str]:
     """Return a line for each reason, in the order of their first places."""
     reasons: dict[str, list[Problem]] = {}
     for problem in problems:
         reasons.setdefault(problem.what, []).append(problem)
-    lines = [_line(found) for found in reasons.values()]
-    return limited(lines, "more lines like these")
+    lines = [_line(same) for same in reasons.values()]
+    return limit_lines(lines, "more lines like these")
 
 
-def limited(
-    lines: Sequence[str], rest: str = "more", indent: str = ""
+def limit_lines(
+    lines: Sequence[str], noun: str = "more", indent: str = ""
 ) -> list[str]:
-    """Return the first `REASONS` lines, and one that counts the others."""
-    if len(lines) <= REASONS + 1:
+    """Return the first `MAX_REASONS` lines, and one that counts the others."""
+    if len(lines) <= MAX_REASONS + 1:
         return list(lines)
-    count = len(lines) - REASONS
-    return [*lines[:REASONS], f"{indent}and {count} {rest}"]
+    count = len(lines) - MAX_REASONS
+    return [*lines[:MAX_REASONS], f"{indent}and {count} {noun}"]
 
 
-def listed(
-    items: Iterable[object], shown: int = PLACES, separator: str = ", "
+def join_first(
+    items: Iterable[object], shown: int = MAX_PLACES, separator: str = ", "
 ) -> str:
     """Return the first items in a row, and how many follow."""
     texts = list(map(str, items))
@@ -105,5 +105,5 @@ def _line(same: Sequence[Problem]) -> str:
     if len(places) < 2:
         return ": ".join([*places, what])
     noun = "objects" if all(problem.ref for problem in same) else "places"
-    shown = listed(places, separator="; ")
+    shown = join_first(places, separator="; ")
     return f"{what} ({len(places)} {noun}: {shown})"

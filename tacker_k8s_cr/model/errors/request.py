@@ -65,18 +65,18 @@ class KindNotServed(Error):
     :param served: the versions that the server has of this kind.
     :param where: the documents of the package that name the kind.
     :param hint: what to write instead.
-    :param also: more errors of the same class, reported together.
+    :param others: more errors of the same class, reported together.
     """
 
     group_kind: GroupKind
     version: str = ""
     served: Sequence[str] = ()
     where: Sequence[str] = ()
-    also: Sequence[KindNotServed] = ()
+    others: Sequence[KindNotServed] = ()
     hint: str = ""
 
     def next_step(self) -> str:
-        errors = (self, *self.also)
+        errors = (self, *self.others)
         steps = []
         if any(error.served for error in errors):
             steps.append("set apiVersion to a version that is served")
@@ -92,7 +92,7 @@ class KindNotServed(Error):
         why = self._why()
         return [
             *(Problem(where, why) for where in self.where or ("",)),
-            *(cause for other in self.also for cause in other.causes()),
+            *(cause for other in self.others for cause in other.causes()),
         ]
 
     def _why(self) -> str:
@@ -114,7 +114,7 @@ class KindNotServed(Error):
 class NamespaceNotFound(Error):
     """Neither the server nor the package has the namespace of an object.
 
-    :param absent: by namespace, the places of the objects.
+    :param missing: by namespace, the places of the objects.
     :param place: the namespace in which all objects could be instead.
     """
 
@@ -122,13 +122,13 @@ class NamespaceNotFound(Error):
         "Create the namespace, add it to the package, or use one that exists"
     )
 
-    absent: Mapping[str, Sequence[str]]
+    missing: Mapping[str, Sequence[str]]
     place: str = ""
 
     @property
-    def avoidable(self) -> bool:
+    def is_optional(self) -> bool:
         """Whether the objects could be in another namespace."""
-        return self.place not in self.absent
+        return self.place not in self.missing
 
     def causes(self) -> Sequence[Problem]:
         return [
@@ -137,7 +137,7 @@ class NamespaceNotFound(Error):
                 f"namespace {name} does not exist, and the package does not "
                 "create it",
             )
-            for name, found in sorted(self.absent.items())
+            for name, found in sorted(self.missing.items())
             for where in found
         ]
 
@@ -231,7 +231,7 @@ class NotScalable(Error):
 class AutoscalerConflict(NotScalable):
     """An autoscaler manages the replica count.
 
-    :param movable: whether the request may change the autoscaler's limits.
+    :param is_adjustable: whether the request may change the limits.
     """
 
     remedy = (
@@ -239,7 +239,7 @@ class AutoscalerConflict(NotScalable):
         "above, instead of scaling"
     )
 
-    movable: bool = False
+    is_adjustable: bool = False
 
 
 class MachineSelectionInvalid(NotScalable):

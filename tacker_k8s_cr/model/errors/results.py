@@ -34,27 +34,27 @@ class PendingObject:
         return "\n    ".join([*lines, *self.notes])
 
 
-def listing(
-    unsettled: Sequence[PendingObject], unwritten: Mapping[ObjectRef, str]
+def pending_lines(
+    pending: Sequence[PendingObject], unwritten: Mapping[ObjectRef, str]
 ) -> list[str]:
     """Return a limited number of indented lines, those with an error first.
 
     :param unwritten: objects that are not written, with the reason.
     """
-    lines = [f"  {item}" for item in _ordered(unsettled)]
+    lines = [f"  {item}" for item in _ordered(pending)]
     waiting = [
         Problem("", f"not written: {why}", ref)
         for ref, why in unwritten.items()
     ]
     return [
-        *problems.limited(lines, "more objects", "  "),
-        *(f"  {line}" for line in problems.group(waiting)),
+        *problems.limit_lines(lines, "more objects", "  "),
+        *(f"  {line}" for line in problems.lines_by_reason(waiting)),
     ]
 
 
-def _ordered(unsettled: Sequence[PendingObject]) -> list[PendingObject]:
+def _ordered(pending: Sequence[PendingObject]) -> list[PendingObject]:
     return sorted(
-        unsettled,
+        pending,
         key=lambda item: (
             item.verdict.state not in _ENDED and not item.verdict.error
         ),
@@ -62,7 +62,7 @@ def _ordered(unsettled: Sequence[PendingObject]) -> list[PendingObject]:
 
 
 @dataclasses.dataclass(eq=False)
-class _WithUnsettled(Error):
+class _WithPending(Error):
     """Objects that did not reach the wanted state in time.
 
     :param unwritten: objects that waited for these or for something else,
@@ -71,7 +71,7 @@ class _WithUnsettled(Error):
 
     start = "{}"
 
-    unsettled: Sequence[PendingObject]
+    pending: Sequence[PendingObject]
     seconds: float
     unwritten: Mapping[ObjectRef, str] = dataclasses.field(
         default_factory=dict
@@ -79,14 +79,14 @@ class _WithUnsettled(Error):
 
     def sentence(self) -> str:
         return "\n".join(
-            [self._start(), *listing(self.unsettled, self.unwritten)]
+            [self._start(), *pending_lines(self.pending, self.unwritten)]
         )
 
     def full_sentence(self) -> str:
         return "\n".join(
             [
                 self._start(),
-                *(f"  {item}" for item in _ordered(self.unsettled)),
+                *(f"  {item}" for item in _ordered(self.pending)),
                 *(
                     f"  {ref}: not written: {why}"
                     for ref, why in self.unwritten.items()
@@ -95,10 +95,10 @@ class _WithUnsettled(Error):
         )
 
     def _start(self) -> str:
-        return self.start.format(len(self.unsettled), self.seconds)
+        return self.start.format(len(self.pending), self.seconds)
 
 
-class ReadinessTimeout(_WithUnsettled):
+class ReadinessTimeout(_WithPending):
     """The deadline passed before all objects were current."""
 
     start = "{} object(s) not current after {:.0f} s:"
@@ -109,7 +109,7 @@ class ReadinessTimeout(_WithUnsettled):
     )
 
 
-class DeletionTimeout(_WithUnsettled):
+class DeletionTimeout(_WithPending):
     """The deadline passed before all objects were deleted."""
 
     start = "{} object(s) not deleted after {:.0f} s:"
@@ -119,7 +119,7 @@ class DeletionTimeout(_WithUnsettled):
     )
 
 
-class ObjectsFailed(_WithUnsettled):
+class ObjectsFailed(_WithPending):
     """Objects failed, or are blocked: waiting longer would not help."""
 
     start = "{} object(s) failed or are blocked, after {:.0f} s:"

@@ -30,7 +30,7 @@ class Unreachable(ClusterError):
     was_sent = True
 
     @property
-    def untrusted(self) -> bool:
+    def is_untrusted(self) -> bool:
         """Whether the certificate of the server is not trusted."""
         return UNTRUSTED in self.why
 
@@ -38,7 +38,7 @@ class Unreachable(ClusterError):
         return f"the API server {self.server} cannot be reached: {self.why}"
 
     def next_step(self) -> str:
-        if self.untrusted:
+        if self.is_untrusted:
             return (
                 "Check that this is the address of the API server, and set "
                 "its certificate authority in the kubeconfig or the VIM"
@@ -54,7 +54,7 @@ class Unreachable(ClusterError):
 class Unauthenticated(ClusterError):
     """The server does not accept our credential (401).
 
-    :param whose: the VIM or the kubeconfig that it comes from.
+    :param source: the VIM or the kubeconfig that it comes from.
     """
 
     remedy = (
@@ -64,10 +64,10 @@ class Unauthenticated(ClusterError):
 
     server: str
     why: str = ""
-    whose: str = ""
+    source: str = ""
 
     def sentence(self) -> str:
-        whose = f" of {self.whose}" if self.whose else ""
+        whose = f" of {self.source}" if self.source else ""
         detail = f": {self.why}" if self.why else ""
         return (
             f"the API server {self.server} refuses the credential{whose}"
@@ -79,12 +79,12 @@ class TokenRequestFailed(Unauthenticated):
     """An identity provider, the server here, does not issue a token."""
 
     @property
-    def untrusted(self) -> bool:
+    def is_untrusted(self) -> bool:
         """Whether the certificate of the provider is not trusted."""
         return UNTRUSTED in self.why
 
     def next_step(self) -> str:
-        if self.untrusted:
+        if self.is_untrusted:
             return (
                 "Check the URL of the identity provider, and add its "
                 "certificate authority to those that are trusted for it"
@@ -95,7 +95,7 @@ class TokenRequestFailed(Unauthenticated):
         )
 
     def sentence(self) -> str:
-        whose = f" for {self.whose}" if self.whose else ""
+        whose = f" for {self.source}" if self.source else ""
         return (
             f"the identity provider {self.server} gives no token{whose}: "
             f"{self.why}"
@@ -149,7 +149,7 @@ class PermissionsMissing(ClusterError):
         return [Problem("", line) for line in self.missing]
 
     def sentence(self) -> str:
-        lines = problems.limited([f"  {line}" for line in self.missing])
+        lines = problems.limit_lines([f"  {line}" for line in self.missing])
         return "\n".join([f"missing permissions on {self.server}:", *lines])
 
 
@@ -157,9 +157,9 @@ class PermissionsMissing(ClusterError):
 class Rejected(ClusterError):
     """The server, or an admission webhook, rejected what was sent.
 
-    :param denied: by admission, which checks more than the object.
-    :param misfit: the manifest does not fit the schema of its kind, which
-        the server answers with 500: its code is left out of the sentence.
+    :param by_admission: by admission, which checks more than the object.
+    :param schema_mismatch: the manifest does not fit the schema of its kind,
+        which the server answers with 500: its code is not in the sentence.
     :param fields: paths of the fields that do not fit, each with the reason.
     """
 
@@ -167,12 +167,12 @@ class Rejected(ClusterError):
     code: int
     reason: str
     message: str
-    denied: bool = False
-    misfit: bool = False
+    by_admission: bool = False
+    schema_mismatch: bool = False
     fields: Sequence[tuple[str, str]] = ()
 
     def next_step(self) -> str:
-        if self.denied:
+        if self.by_admission:
             return (
                 "Change the object as the message requires, or have the "
                 "policy of the admission webhook changed; then repeat the "
@@ -184,7 +184,7 @@ class Rejected(ClusterError):
         )
 
     def causes(self) -> Sequence[Problem]:
-        code = "" if self.misfit else f" ({self.code} {self.reason})"
+        code = "" if self.schema_mismatch else f" ({self.code} {self.reason})"
         return [Problem("", f"{self.message}{code}", self.ref)]
 
 
@@ -257,8 +257,8 @@ class DependencyMissing(ClusterError):
     This may change during an operation, so applies are retried until the
     deadline.
 
-    :param also: more errors of the same kind, reported together.
-    :param hook: the webhook that is waited for, if any.
+    :param others: more errors of the same kind, reported together.
+    :param webhook: the webhook that is waited for, if any.
     :param missing: kind and name of the missing object, if known; a
         namespaced object is ``namespace/name``.
     :param cause: why the webhook could not be called.
@@ -267,22 +267,24 @@ class DependencyMissing(ClusterError):
 
     ref: ObjectRef
     why: str
-    also: Sequence[DependencyMissing] = ()
-    hook: str = ""
+    others: Sequence[DependencyMissing] = ()
+    webhook: str = ""
     missing: tuple[str, str] = ("", "")
     cause: str = ""
     outlook: Outlook = Outlook.OPEN
 
     def next_step(self) -> str:
-        steps = dict.fromkeys(error._step() for error in (self, *self.also))
-        return "\n".join(problems.limited(list(steps)))
+        steps = dict.fromkeys(
+            error._own_step() for error in (self, *self.others)
+        )
+        return "\n".join(problems.limit_lines(list(steps)))
 
-    def _step(self) -> str:
+    def _own_step(self) -> str:
         kind, name = self.missing
-        if self.hook:
+        if self.webhook:
             return (
                 f"Check the Service, the Pods and the certificate of "
-                f"{self._hook()}, then repeat the operation"
+                f"{self._webhook_name()}, then repeat the operation"
             )
         if kind and name:
             return (
@@ -294,26 +296,26 @@ class DependencyMissing(ClusterError):
             "names, and what should create it; then repeat the operation"
         )
 
-    def _hook(self) -> str:
-        named = self.hook.startswith("conversion webhook ")
-        return self.hook if named else f"webhook {self.hook}"
+    def _webhook_name(self) -> str:
+        named = self.webhook.startswith("conversion webhook ")
+        return self.webhook if named else f"webhook {self.webhook}"
 
     @property
     def brief(self) -> str:
         """The reason in a few words, for a display."""
-        if self.hook and self.cause:
-            return f"{self._hook()}: {self.cause}"
+        if self.webhook and self.cause:
+            return f"{self._webhook_name()}: {self.cause}"
         return " ".join(self.why.split())
 
     @property
     def unwritten(self) -> Mapping[ObjectRef, str]:
         """The reason for each object that is not written."""
-        return {error.ref: error.why for error in (self, *self.also)}
+        return {error.ref: error.why for error in (self, *self.others)}
 
     def causes(self) -> Sequence[Problem]:
         return [
             Problem("", self.why, self.ref),
-            *(cause for other in self.also for cause in other.causes()),
+            *(cause for other in self.others for cause in other.causes()),
         ]
 
 
@@ -329,7 +331,7 @@ class Unavailable(ClusterError):
     def not_sent(cls, what: str) -> Unavailable:
         """The deadline passed before the request was sent."""
         error = cls(what, 408, "the deadline passed")
-        error.late = True
+        error.deadline_passed = True
         return error
 
     @property

@@ -122,7 +122,7 @@ MEMBERS = (
         "number of steps to scale out; negative to scale in",
         commands=("scale",),
         metavar="N",
-        rival="target",
+        exclusive_group="target",
     ),
     Option(
         "level",
@@ -130,7 +130,7 @@ MEMBERS = (
         "target scale level",
         commands=("scale",),
         metavar="LEVEL",
-        rival="target",
+        exclusive_group="target",
     ),
     Option(
         "all",

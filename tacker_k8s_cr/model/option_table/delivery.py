@@ -71,7 +71,7 @@ DELIVERY = (
         note=f"Without it, or with 0 in tacker.conf, the token is valid "
         f"until it is revoked. {_REQUEST}",
         default=0,
-        most=YEAR,
+        maximum=YEAR,
         conf=True,
         request=CHANGES,
     ),
@@ -90,7 +90,7 @@ RECEIVER = tuple(
         text,
         note=note,
         default=default,
-        most=YEAR if kind is Type.SECONDS else None,
+        maximum=YEAR if kind is Type.SECONDS else None,
         conf=True,
     )
     for name, kind, text, note, default in (

@@ -103,11 +103,11 @@ class Option:
     :param command_values: of a choice: further values of the command line.
     :param inherited: the command line has no default: a manifest, a policy
         or the package decides.
-    :param shown: the default as help shows it, if not the value itself.
-    :param rival: options of one name cannot be combined.
+    :param shown_default: the default in help texts, if not the value itself.
+    :param exclusive_group: options of one name cannot be combined.
     :param root: it is a key of Tacker's own, beside ``tacker_k8s_cr``.
-    :param least: of an integer.
-    :param most: of an integer.
+    :param minimum: of an integer.
+    :param maximum: of an integer.
     """
 
     name: str
@@ -126,11 +126,11 @@ class Option:
     constant: tuple[str, Any] = ("", None)
     command_values: Mapping[str, str] = dataclasses.field(default_factory=dict)
     inherited: bool = False
-    shown: str = ""
-    rival: str = ""
+    shown_default: str = ""
+    exclusive_group: str = ""
     root: bool = False
-    least: int | None = None
-    most: int | None = None
+    minimum: int | None = None
+    maximum: int | None = None
 
     @property
     def conf_name(self) -> str:

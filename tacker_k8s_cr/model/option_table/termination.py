@@ -10,7 +10,7 @@ PERIOD = (
         "grace_seconds",
         Type.COUNT,
         "termination grace period, also of the Pods of workloads",
-        shown="the object's own",
+        shown_default="the object's own",
         commands=("heal", "terminate"),
         section="deletion",
         metavar="N",
@@ -72,7 +72,8 @@ TERMINATION = (
         "takes precedence over tacker.conf and over the request of an "
         "instantiation, and that of a termination over the manifest.",
         default="delete",
-        shown="retain if the manifest sets whenDeleted: Retain, else delete",
+        shown_default="retain if the manifest sets whenDeleted: Retain, else "
+        "delete",
         inherited=True,
         conf=True,
         request=("instantiate", "terminate"),
@@ -93,7 +94,7 @@ TERMINATION = (
         note="An empty list in a request removes nothing, regardless of the "
         "Cluster's manifest.",
         default=[],
-        shown="as in the Cluster's manifest",
+        shown_default="as in the Cluster's manifest",
         conf=True,
         conf_values=("services",),
         command_values={"nothing": "Nothing is removed."},

@@ -90,7 +90,7 @@ OWNERSHIP = (
         note="It must exist. The record of an instance stays where it was "
         "created; do not change the option during an instantiation.",
         default="",
-        shown="the namespace of the instance",
+        shown_default="the namespace of the instance",
         conf=True,
         request=("instantiate",),
         commands=COMMANDS,

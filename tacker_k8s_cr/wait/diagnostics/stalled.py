@@ -148,11 +148,11 @@ class StallState:
         An error of the object itself triggers a read at once.
         """
         if self.observed.verdict.error and not self.children:
-            return self.observed.still
+            return self.observed.unchanged_since
         pause = min(MAX_PAUSE, self._stall_timeout / 10)
         if self.children is None:
-            return self.observed.still + pause
-        return self.children.read_at + backoff.stretched(
+            return self.observed.unchanged_since + pause
+        return self.children.read_at + backoff.stretch(
             pause, self.children.quiet_reads, MAX_QUIET_FACTOR
         )
 
@@ -161,9 +161,9 @@ class StallState:
         children_since = (
             self.children.unchanged_since
             if self.children
-            else self.observed.still
+            else self.observed.unchanged_since
         )
-        return max(self.observed.still, children_since)
+        return max(self.observed.unchanged_since, children_since)
 
     @property
     def _stall_timeout(self) -> float:
@@ -205,7 +205,7 @@ def next_state(
         status,
         error=error,
         reason=reason,
-        factor=event_reasons.SLOW.get(event_reason, 1.0),
+        factor=event_reasons.TIMEOUT_FACTORS.get(event_reason, 1.0),
         quiet_reads=0 if error else (last.quiet_reads if last else 0) + 1,
     )
 
@@ -256,7 +256,7 @@ def _repeated_warning(
         for event in part.events:
             key = _event_key(part, event)
             _, kind, reason = key
-            if kind != "Warning" or reason in event_reasons.PASSING:
+            if kind != "Warning" or reason in event_reasons.TRANSIENT:
                 continue
             if _has_remedy(part, reason):
                 continue
@@ -271,4 +271,4 @@ def _repeated_warning(
 def _has_remedy(part: ChildObservation, reason: str) -> bool:
     """Return whether an event reports that a remedy is in progress."""
     reasons = {fields.text(event, ("reason",)) for event in part.events}
-    return bool(reasons & event_reasons.AIDED.get(reason, frozenset()))
+    return bool(reasons & event_reasons.RESOLVED_BY.get(reason, frozenset()))

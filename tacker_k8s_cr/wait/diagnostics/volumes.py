@@ -68,7 +68,7 @@ def _describe_stateful_set(cluster: Cluster, claim: ObjectRef) -> str:
         return ""
     for obj in listed:
         rule = claims.claim_rule(obj)
-        if rule and claims.has_name(rule, claim):
+        if rule and claims.has_claim_name(rule, claim):
             return f"{rule.stateful_set}{_describe_instance(obj)}"
     return ""
 

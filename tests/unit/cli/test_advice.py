@@ -53,7 +53,7 @@ ALL = argparse.Namespace(
         (errors.RolloutRefused({WEB: "why"}), "--rollout allow"),
         (
             errors.AutoscalerConflict(
-                WEB, "an autoscaler keeps it", movable=True
+                WEB, "an autoscaler keeps it", is_adjustable=True
             ),
             "--autoscaler-limits adjust",
         ),

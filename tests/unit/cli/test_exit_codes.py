@@ -43,7 +43,7 @@ REGISTRY = Registry({}, Handler(lambda obj: Verdict(State.CURRENT, "stored")))
 )
 def test_an_error_has_an_exit_code(error, begun, expected):
     """Refused, failed after a write, and timed out have distinct codes."""
-    error.begun = begun
+    error.has_written = begun
 
     assert expected == exit_codes.of_error(error).exit
 
@@ -66,9 +66,9 @@ def test_a_timeout_differs_from_a_refusal(error, expected):
 def test_an_error_that_the_deadline_ended_is_a_time_out():
     """Whatever its class, and though other things were done after it."""
     error = errors.DependencyMissing(REF, "its webhook does not answer")
-    error.late = True
+    error.deadline_passed = True
     refused = errors.DryRunFailed([error])
-    refused.late = True
+    refused.deadline_passed = True
 
     assert 4 == exit_codes.of_error(error, late=False).exit
     assert 4 == exit_codes.of_error(refused, late=False).exit
@@ -91,8 +91,8 @@ def test_each_class_of_errors_has_the_documented_exit_code(name):
     found = []
     ways = [(False, False), (True, False), (True, True)]
     for begun, late in ways[: 2 if name in ALWAYS else 3]:
-        error.begun = begun
-        error.late = late
+        error.has_written = begun
+        error.deadline_passed = late
         found.append(int(exit_codes.of_error(error).exit))
 
     assert found == ([ALWAYS[name]] * 2 if name in ALWAYS else [2, 3, 4])

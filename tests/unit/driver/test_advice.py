@@ -61,11 +61,15 @@ SAID = [
     (errors.RolloutRefused({WEB: "x"}), "rollout = allow"),
     (errors.ForeignObjects({WEB: "x"}), "delete_foreign_objects = true"),
     (
-        errors.AutoscalerConflict(WEB, "an autoscaler keeps it", movable=True),
+        errors.AutoscalerConflict(
+            WEB, "an autoscaler keeps it", is_adjustable=True
+        ),
         "autoscaler_limits = adjust",
     ),
     (
-        errors.Rejected(WEB, 500, "x", "y", misfit=True, fields=[UNKNOWN]),
+        errors.Rejected(
+            WEB, 500, "x", "y", schema_mismatch=True, fields=[UNKNOWN]
+        ),
         "field_validation = warn",
     ),
     (

@@ -141,7 +141,7 @@ def test_at_the_deadline_dependents_are_reported_too(cluster, clock):
         "ConfigMap/default/c: it depends on ConfigMap/default/x\n"
         "The deadline passed."
     ) == caught.value.cause.outcome()
-    assert caught.value.cause.late
+    assert caught.value.cause.deadline_passed
     assert 20 == clock.now
 
 
@@ -205,7 +205,7 @@ def test_a_failure_ends_what_is_only_tried_again(cluster, operation_args):
 
     cluster.world.controller = controller
     away = errors.DependencyMissing(
-        ref("a"), "no answer", hook="h.example.org"
+        ref("a"), "no answer", webhook="h.example.org"
     )
     for _ in range(50):
         cluster.fail(away, "patch", ref("a"))
@@ -244,8 +244,8 @@ def test_a_pause_in_which_nothing_can_move_is_short(
             op, [step("a", "never written")], "all", sleep
         )
 
-    assert 600 / backoff.APPLY.longest <= len(pauses)
-    assert backoff.APPLY.longest == max(pauses)
+    assert 600 / backoff.APPLY.maximum <= len(pauses)
+    assert backoff.APPLY.maximum == max(pauses)
 
 
 def test_a_record_has_the_existing_objects_before_a_long_pause(

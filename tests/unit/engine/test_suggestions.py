@@ -109,7 +109,7 @@ def test_a_removal_names_what_replaces_it(key):
     """Another apiVersion than the removed one, or words."""
     found = REMOVED[key]
 
-    assert found.use != found.api_version
+    assert found.replacement != found.api_version
     assert objects.split_api_version(found.api_version)[0] == key[0].group
     assert (1, 16) <= tuple(map(int, found.since.split("."))) < (1, 36)
 

@@ -30,7 +30,7 @@ def manifest(**annotations):
 
 def test_nothing_is_asked_for():
     """Without our annotations the kind's handler stays."""
-    assert generic.of_annotations(manifest()) is None
+    assert generic.from_annotations(manifest()) is None
 
 
 @pytest.mark.requirement("C8")
@@ -40,7 +40,7 @@ def test_created():
         **manifest(readiness="exists"),
         "status": {"observedGeneration": 1},
     }
-    handler = generic.of_annotations(obj)
+    handler = generic.from_annotations(obj)
 
     assert State.CURRENT is handler.assess(obj).state
 
@@ -50,12 +50,16 @@ def test_readiness_exists_does_not_hide_a_deletion():
     obj = manifest(readiness="exists")
     obj["metadata"]["deletionTimestamp"] = "2026-11-21T11:30:00Z"
 
-    assert State.TERMINATING is (generic.of_annotations(obj).assess(obj).state)
+    assert State.TERMINATING is (
+        generic.from_annotations(obj).assess(obj).state
+    )
 
 
 def test_strict():
     """An author may ask for the kind's own judgement in so many words."""
-    assert generic.ANY == generic.of_annotations(manifest(readiness="status"))
+    assert generic.ANY == generic.from_annotations(
+        manifest(readiness="status")
+    )
 
 
 def test_rules():
@@ -63,7 +67,7 @@ def test_rules():
     obj = manifest(
         ready_when="status.phase=Running", failed_when="status.phase=Broken"
     )
-    handler = generic.of_annotations(obj)
+    handler = generic.from_annotations(obj)
 
     assert State.IN_PROGRESS is handler.assess(obj).state
     for phase, state in (
@@ -78,7 +82,7 @@ def test_rules():
 def test_the_remaining_handler_of_a_kind_stays():
     """Rank and place of the number remain those of the kind."""
     deployment = kinds.BUILT_IN[GroupKind("apps", "Deployment")]
-    found = generic.of_annotations(manifest(readiness="exists"), deployment)
+    found = generic.from_annotations(manifest(readiness="exists"), deployment)
 
     assert deployment.rank is found.rank
     assert deployment.replicas == found.replicas
@@ -100,7 +104,7 @@ def test_the_remaining_handler_of_a_kind_stays():
 def test_what_cannot_be_followed_is_refused(annotations, words):
     """A bad annotation is named with its object, before any write."""
     with pytest.raises(errors.PackageInvalid) as raised:
-        generic.of_annotations(manifest(**annotations))
+        generic.from_annotations(manifest(**annotations))
 
     (problem,) = raised.value.problems
     assert "Gizmo.example.org/ns/a" == problem.where
@@ -113,7 +117,7 @@ def test_all_faults_at_once():
     bad = manifest(readiness="x", ready_when="=", failed_when="=")
 
     with pytest.raises(errors.PackageInvalid) as raised:
-        generic.of_annotations(bad)
+        generic.from_annotations(bad)
 
     assert 3 == len(raised.value.problems)
 

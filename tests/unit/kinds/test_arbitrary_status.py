@@ -83,15 +83,15 @@ def judged(obj) -> Verdict:
             assert isinstance(selector, str)
     if handler.refuse_replicas:
         handler.refuse_replicas(obj, 2)
-    autoscaling.is_topology_managed(obj)
+    autoscaling.topology_reason(obj)
     autoscaling.topology_entry(obj)
-    autoscaling.has_cluster_autoscaler(obj)
-    autoscaling.hpa_for([obj], ref)
+    autoscaling.cluster_autoscaler_reason(obj)
+    autoscaling.hpa_reason([obj], ref)
     references.with_renamed(
         obj,
         {(kind, name): "b" for _, kind, name in references.template_refs(obj)},
     )
-    template_names.live_name(obj)
+    template_names.hashed_name(obj)
     storage.claim(obj, frozenset())
     return handler.assess(obj)
 

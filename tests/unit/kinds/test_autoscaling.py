@@ -63,8 +63,8 @@ def owned(**labels):
 def test_the_machines_of_a_topology_are_scaled_there(labels, entry):
     """The label names the entry of the Cluster."""
     assert entry == autoscaling.topology_entry(owned(**labels))
-    assert str(entry) in autoscaling.is_topology_managed(owned(**labels))
-    assert str(CLUSTER) in autoscaling.is_topology_managed(owned(**labels))
+    assert str(entry) in autoscaling.topology_reason(owned(**labels))
+    assert str(CLUSTER) in autoscaling.topology_reason(owned(**labels))
 
 
 def test_a_topology_is_recognized_by_the_label_alone():
@@ -72,14 +72,14 @@ def test_a_topology_is_recognized_by_the_label_alone():
     made = obj({"topology.cluster.x-k8s.io/owned": ""})
 
     assert autoscaling.topology_entry(made) is None
-    assert "topology" in autoscaling.is_topology_managed(made)
+    assert "topology" in autoscaling.topology_reason(made)
 
 
 def test_a_machine_deployment_of_the_running_plane(load):
     """What Cluster API 1.14 makes from a topology has these labels."""
     found = autoscaling.topology_entry(load("machinedeployment/topology"))
 
-    assert "machineDeployments" == found.workers
+    assert "machineDeployments" == found.section
     assert "md-0" == found.name
 
 
@@ -95,17 +95,17 @@ def test_a_machine_deployment_of_the_running_plane(load):
 @pytest.mark.requirement("P7", "D3", "I6")
 def test_what_is_autoscaled(annotations, words):
     """The annotations of an autoscaler name the owner of the number."""
-    assert words in autoscaling.has_cluster_autoscaler(
+    assert words in autoscaling.cluster_autoscaler_reason(
         obj(annotations=annotations)
     )
 
 
 def test_an_object_without_annotations_is_not_autoscaled():
     """An object without marks is scaled directly."""
-    assert autoscaling.is_topology_managed(obj()) is None
+    assert autoscaling.topology_reason(obj()) is None
     assert autoscaling.topology_entry(obj()) is None
-    assert autoscaling.has_cluster_autoscaler(obj()) is None
-    assert autoscaling.hpa_for([], ObjectRef.of(obj())) is None
+    assert autoscaling.cluster_autoscaler_reason(obj()) is None
+    assert autoscaling.hpa_reason([], ObjectRef.of(obj())) is None
 
 
 @pytest.mark.requirement("P7", "D3")
@@ -122,9 +122,9 @@ def test_an_autoscaler_of_pods_is_found_by_its_target(load):
     assert (
         "its replicas are managed by "
         "HorizontalPodAutoscaler.autoscaling/default/web, between 2 and 5"
-    ) == autoscaling.hpa_for(hpas, ref)
-    assert autoscaling.hpa_for(hpas, elsewhere) is None
-    assert autoscaling.hpa_for(hpas, other) is None
+    ) == autoscaling.hpa_reason(hpas, ref)
+    assert autoscaling.hpa_reason(hpas, elsewhere) is None
+    assert autoscaling.hpa_reason(hpas, other) is None
 
 
 STACKED: dict = {"spec": {"kubeadmConfigSpec": {"clusterConfiguration": {}}}}
@@ -182,10 +182,10 @@ def test_other_control_planes_make_their_own_rules():
 )
 def test_limits_are_adjusted_to_the_minimum(before, number, after):
     """The upper one goes up only; to repeat it changes nothing."""
-    moved = autoscaling.ReplicaLimits(*before).around(number)
+    moved = autoscaling.ReplicaLimits(*before).including(number)
 
     assert autoscaling.ReplicaLimits(*after) == moved
-    assert moved == moved.around(number)
+    assert moved == moved.including(number)
 
 
 def test_limits_survive_a_round_trip_as_annotations():
@@ -193,8 +193,8 @@ def test_limits_survive_a_round_trip_as_annotations():
     bounds = autoscaling.ReplicaLimits(1, None)
 
     assert {MIN: "1", MAX: None} == autoscaling.as_annotations(bounds)
-    assert bounds == autoscaling.annotated_bounds({MIN: "1"})
-    assert autoscaling.ReplicaLimits(1, None) == autoscaling.annotated_bounds(
+    assert bounds == autoscaling.annotated_limits({MIN: "1"})
+    assert autoscaling.ReplicaLimits(1, None) == autoscaling.annotated_limits(
         {MIN: "1", MAX: "many"}
     )
-    assert autoscaling.annotated_bounds({}) is None
+    assert autoscaling.annotated_limits({}) is None

@@ -55,8 +55,8 @@ def test_a_claim_of_another_namespace_does_not_match():
     """Claims are in the namespace of their StatefulSet."""
     claim = ObjectRef("", "PersistentVolumeClaim", "edge", "data-db-0")
 
-    assert claims.has_name(RULE, claim)
-    assert not claims.has_name(RULE, claim._replace(namespace="core"))
+    assert claims.has_claim_name(RULE, claim)
+    assert not claims.has_claim_name(RULE, claim._replace(namespace="core"))
 
 
 @pytest.mark.parametrize(

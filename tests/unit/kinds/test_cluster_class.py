@@ -49,11 +49,14 @@ def test_a_group_of_workers_is_made_from_templates_of_its_class(shape):
     """In both versions of the contract."""
     cluster, cluster_class = objects(shape)
 
-    assert CLASS == classes.of(cluster)
-    assert {"infrastructure": "mem", "bootstrap": "mem"} == classes.wanted(
-        cluster, cluster_class, deployment("md-0")
+    assert CLASS == classes.class_ref(cluster)
+    assert {
+        "infrastructure": "mem",
+        "bootstrap": "mem",
+    } == classes.class_templates(cluster, cluster_class, deployment("md-0"))
+    assert {} == classes.class_templates(
+        cluster, cluster_class, deployment("other")
     )
-    assert {} == classes.wanted(cluster, cluster_class, deployment("other"))
 
 
 @pytest.mark.parametrize("version", ["v1beta2", "v1beta1"])
@@ -66,7 +69,7 @@ def test_the_references_of_workers(version):
         "made-1",
     )
 
-    assert {"infrastructure": made} == classes.references(
+    assert {"infrastructure": made} == classes.machine_templates(
         deployment("md-0", version)
     )
 
@@ -92,16 +95,16 @@ def test_the_machines_of_a_control_plane_have_a_template_too(shape):
         },
     }
 
-    assert {"infrastructure": "mem"} == classes.wanted(
+    assert {"infrastructure": "mem"} == classes.class_templates(
         cluster, cluster_class, leader
     )
-    (found,) = classes.references(leader).values()
+    (found,) = classes.machine_templates(leader).values()
     assert "made-2" == found.name
 
 
 def test_a_cluster_without_a_class():
     """It has no templates that a class names."""
-    assert classes.of({"metadata": {"namespace": "edge"}}) is None
+    assert classes.class_ref({"metadata": {"namespace": "edge"}}) is None
 
 
 @pytest.mark.parametrize(
@@ -117,4 +120,4 @@ def test_a_class_may_be_in_another_namespace(said):
     cluster = {"metadata": {"namespace": "edge"}, "spec": {"topology": said}}
     there = CLASS._replace(namespace="classes")
 
-    assert there == classes.of(cluster)
+    assert there == classes.class_ref(cluster)

@@ -37,7 +37,7 @@ def test_a_control_plane_that_is_replaced_is_waited_for(file, load):
     obj = load(f"cluster/{file}")
     pool["spec"]["clusterName"] = obj["metadata"]["name"]
     for condition in obj["status"]["conditions"]:
-        if condition["type"] == clusters.ROLLED[0]:
+        if condition["type"] == clusters.UP_TO_DATE[0]:
             condition["status"] = "False"
     of_package = kinds.BUILT_IN.with_handlers(clusters.with_workers([pool]))
 
@@ -52,7 +52,7 @@ def test_a_topology_states_it_itself(load):
     (entry,) = topology["workers"]["machineDeployments"]
     number = entry["replicas"]
     for condition in obj["status"]["conditions"]:
-        if condition["type"] == clusters.ROLLED[1]:
+        if condition["type"] == clusters.UP_TO_DATE[1]:
             condition["status"] = "False"
         if condition["type"] == "RollingOut":
             condition["status"] = "True"

@@ -10,7 +10,7 @@ import yaml
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr.kinds import generic
 from tacker_k8s_cr.kinds import operators
-from tacker_k8s_cr.kinds.operators import Row
+from tacker_k8s_cr.kinds.operators import KindRules
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import State
@@ -35,11 +35,11 @@ def shown(row):
 @pytest.mark.parametrize("row", operators.ROWS, ids=shown)
 def test_every_row_differs_from_the_default(row, objs):
     """Strict would wait for ever, or not at all."""
-    about = [kind for kind in objs if row.about(kind)]
+    about = [kind for kind in objs if row.matches(kind)]
     named = {GroupKind(row.group, name) for name in row.names}
 
     assert about
-    assert row.wide or named == set(about)
+    assert row.is_pattern or named == set(about)
     for kind in about:
         own = [kinds.BUILT_IN[kind].assess(obj).state for obj in objs[kind]]
         usual = [generic.generic_verdict(obj).state for obj in objs[kind]]
@@ -60,7 +60,7 @@ def test_a_row_names_its_source(row):
 @pytest.mark.requirement("P15")
 def test_a_bad_rule_is_refused_when_it_is_loaded(rule):
     """Not found out by a deadline."""
-    row = Row("example.org", ("Gizmo",), "unknown/nowhere", (rule,))
+    row = KindRules("example.org", ("Gizmo",), "unknown/nowhere", (rule,))
 
     with pytest.raises(errors.RequestInvalid):
         assert row.handler

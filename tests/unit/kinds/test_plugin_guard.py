@@ -157,7 +157,7 @@ def test_a_field_of_a_wrong_type_is_a_fault(field, given, said):
     """It is found when the handler is read, not in mid-operation."""
     handler = dataclasses.replace(Handler(base.stored), **{field: given})
 
-    (fault,) = plugin_guard.faults(handler)
+    (fault,) = plugin_guard.invalid_fields(handler)
 
     assert fault.startswith(said)
-    assert [] == list(plugin_guard.faults(Handler(base.stored)))
+    assert [] == list(plugin_guard.invalid_fields(Handler(base.stored)))

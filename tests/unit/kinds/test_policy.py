@@ -15,7 +15,7 @@ from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.model.objects import State
-from tacker_k8s_cr.model.selectors import subject as named
+from tacker_k8s_cr.model.selectors import parse_subject as named
 
 WHOLE = {
     "namespace_mode": "force",
@@ -154,7 +154,7 @@ def test_a_policy_assesses_instead_of_the_kind():
     }
     registry = Policy(
         readiness=(Readiness(ONE, ready_when=("status.phase=Running",)),)
-    ).judging(kinds.BUILT_IN)
+    ).apply_to(kinds.BUILT_IN)
 
     asked = registry.override_for(ONE)
 

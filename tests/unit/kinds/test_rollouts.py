@@ -74,7 +74,7 @@ def test_these_leave_machines_alone(kind, path):
         (OTHER, "spec.agentConfig.cisProfile"),
         (rollouts.CLUSTER, "spec.topology.variables"),
         (rollouts.CLUSTER, "spec.topology.classRef.name"),
-        (rollouts.CLASS, "spec.patches"),
+        (rollouts.CLUSTER_CLASS, "spec.patches"),
     ],
 )
 def test_these_may_replace_machines(kind, path):

@@ -68,7 +68,7 @@ OBJ = {
 @pytest.mark.requirement("CR-18")
 def test_a_rule_that_is_met(rule):
     """Conditions, fields at any depth and other fields can be asked for."""
-    assert all(found.met(OBJ) for found in rules.parsed(rule))
+    assert all(found.is_met(OBJ) for found in rules.parse(rule))
 
 
 @pytest.mark.parametrize(
@@ -92,10 +92,10 @@ def test_a_rule_that_is_met(rule):
 )
 def test_a_rule_that_is_not_met(rule, found):
     """What is not reported meets no rule; what is found is said."""
-    (parsed,) = rules.parsed(rule)
+    (parsed,) = rules.parse(rule)
 
-    assert not parsed.met(OBJ)
-    assert parsed.found(OBJ).startswith(found)
+    assert not parsed.is_met(OBJ)
+    assert parsed.describe_value(OBJ).startswith(found)
 
 
 def test_a_long_value_that_only_has_to_be_set_is_not_shown():
@@ -103,8 +103,8 @@ def test_a_long_value_that_only_has_to_be_set_is_not_shown():
     obj = {"status": {"ca": "LS0tLS1CRUdJTi" * 20, "all": [1], "url": "x:1"}}
 
     assert ["status.ca is set", "status.all is set", "status.url is x:1"] == [
-        rule.found(obj)
-        for rule in rules.parsed("status.ca, status.all, status.url")
+        rule.describe_value(obj)
+        for rule in rules.parse("status.ca, status.all, status.url")
     ]
 
 
@@ -134,7 +134,7 @@ def test_a_long_value_that_only_has_to_be_set_is_not_shown():
 def test_an_invalid_text_of_a_rule(rule):
     """A bad rule is refused when it is read, not found out by a wait."""
     with pytest.raises(errors.RequestInvalid):
-        rules.parsed(rule)
+        rules.parse(rule)
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_an_invalid_text_of_a_rule(rule):
 )
 def test_a_rule_as_a_mapping(given_, expected):
     """A file may write a rule as a mapping of the same words."""
-    (rule,) = rules.read([given_])
+    (rule,) = rules.from_values([given_])
 
     assert expected == str(rule)
 
@@ -178,24 +178,24 @@ def test_a_rule_as_a_mapping(given_, expected):
 def test_an_invalid_mapping_of_a_rule(given_):
     """Unknown words and values that no field can have are refused."""
     with pytest.raises(errors.RequestInvalid):
-        rules.read([given_])
+        rules.from_values([given_])
 
 
 @given(st.text(max_size=30))
 def test_any_text_is_a_rule_or_is_refused(text):
     """Reading rules ends in rules or in our own error, and rules are total."""
     try:
-        found = rules.parsed(text)
+        found = rules.parse(text)
     except errors.RequestInvalid:
         return
     for rule in found:
-        rule.met(OBJ)
-        assert rule.found(OBJ)
+        rule.is_met(OBJ)
+        assert rule.describe_value(OBJ)
 
 
 def test_rules_decide_in_order():
     """Failed comes first; then each rule for current must be met."""
-    handler = generic.by_rules(
+    handler = generic.from_rules(
         ["condition=Ready", "status.phase=Running"], ["status.phase=Broken"]
     )
     broken = {**OBJ, "status": {**OBJ["status"], "phase": "Broken"}}
@@ -212,7 +212,7 @@ def test_rules_decide_in_order():
 
 def test_rules_ignore_an_older_generation():
     """A matching rule has no effect while the generation is behind."""
-    handler = generic.by_rules(["status.phase=Running"])
+    handler = generic.from_rules(["status.phase=Running"])
     obj = {**OBJ, "status": {**OBJ["status"], "observedGeneration": 1}}
 
     assert "generation 2 asked, 1 seen" == handler.assess(obj).reason
@@ -223,7 +223,7 @@ def test_rules_for_failure_alone_leave_the_rest_to_the_kind():
     kind = Handler(
         generic.generic_verdict, ApplyOrder.WORKLOAD, ("spec", "replicas")
     )
-    handler = generic.by_rules(failed=["condition=Degraded"], kind=kind)
+    handler = generic.from_rules(failed=["condition=Degraded"], kind=kind)
 
     assert "Ready is True" == handler.assess(OBJ).reason
     assert ApplyOrder.WORKLOAD is handler.rank
@@ -233,4 +233,4 @@ def test_rules_for_failure_alone_leave_the_rest_to_the_kind():
 def test_no_rule_at_all_is_refused():
     """A handler by rules needs one."""
     with pytest.raises(errors.RequestInvalid, match="no rule is given"):
-        generic.by_rules()
+        generic.from_rules()

@@ -30,7 +30,7 @@ CLAIM = storage.CLAIM
 )
 def test_a_quantity(text, number):
     """Sizes are compared as the numbers they stand for."""
-    assert number == storage.quantity(text)
+    assert number == storage.parse_quantity(text)
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_quantity(text, number):
 )
 def test_an_invalid_quantity(text):
     """Anything else has no size."""
-    assert storage.quantity(text) is None
+    assert storage.parse_quantity(text) is None
 
 
 CLASSES = [

@@ -56,35 +56,35 @@ CLUSTERS = st.builds(
 @pytest.mark.requirement("P8")
 def test_one_number_changes_and_all_others_stay(obj, number, data):
     """Whichever entry it is; the reference leads back to it."""
-    found = topology_replicas.of(obj)
+    found = topology_replicas.list_entries(obj)
     chosen = data.draw(st.sampled_from(found))
 
-    changed = topology_replicas.with_number(obj, chosen, number)
+    changed = topology_replicas.with_replicas(obj, chosen, number)
 
     assert chosen == topology_replicas.parse_ref(chosen.ref)
     assert CLUSTER == topology_replicas.cluster_ref(chosen.ref)
-    assert number == topology_replicas.number(changed, chosen)
-    back = topology_replicas.with_number(
-        changed, chosen, topology_replicas.number(obj, chosen)
+    assert number == topology_replicas.replicas(changed, chosen)
+    back = topology_replicas.with_replicas(
+        changed, chosen, topology_replicas.replicas(obj, chosen)
     )
     assert obj == back
     for other in found:
         if other != chosen:
-            assert topology_replicas.number(
+            assert topology_replicas.replicas(
                 obj, other
-            ) == topology_replicas.number(changed, other)
+            ) == topology_replicas.replicas(changed, other)
 
 
 @given(CLUSTERS, st.data())
 def test_a_patch_has_the_entry_and_what_it_was_read_from(obj, data):
     """A list goes whole, with the version of the object."""
-    chosen = data.draw(st.sampled_from(topology_replicas.of(obj)))
-    changed = topology_replicas.with_number(obj, chosen, 42)
+    chosen = data.draw(st.sampled_from(topology_replicas.list_entries(obj)))
+    changed = topology_replicas.with_replicas(obj, chosen, 42)
 
-    patch = topology_replicas.patch(changed, chosen)
+    patch = topology_replicas.merge_patch(changed, chosen)
 
     assert {"uid": "1", "resourceVersion": "7"} == patch["metadata"]
-    assert 42 == topology_replicas.number(patch, chosen)
+    assert 42 == topology_replicas.replicas(patch, chosen)
     assert "version" not in patch["spec"]["topology"]
 
 
@@ -101,7 +101,7 @@ def test_an_absent_entry_differs_from_one_without_replicas():
     """The first is unknown; the second belongs to another manager."""
     obj = cluster(1, {"md-0": 1}, {})
     there = TopologyReplicas(CLUSTER, "machineDeployments", "md-0")
-    unsaid = topology_replicas.with_number(obj, there, None)
+    unsaid = topology_replicas.with_replicas(obj, there, None)
 
     assert (
         topology_replicas.get_entry(
@@ -110,4 +110,4 @@ def test_an_absent_entry_differs_from_one_without_replicas():
         is None
     )
     assert topology_replicas.get_entry(unsaid, there) is not None
-    assert topology_replicas.number(unsaid, there) is None
+    assert topology_replicas.replicas(unsaid, there) is None

@@ -239,7 +239,7 @@ def test_a_member_that_does_not_start_ends_the_heal(cluster, operation_args):
             {uid},
         )
 
-    assert caught.value.begun
+    assert caught.value.has_written
     assert Phase.HEALING is inventory(cluster).phase
     assert "ImagePullBackOff" in inventory(cluster).journal.error
     cluster.world.controller.sick = False

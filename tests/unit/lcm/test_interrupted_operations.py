@@ -240,7 +240,7 @@ def test_a_lock_that_is_refused_leaves_no_namespace(cluster, operation_args):
             make_package(manifests.namespace("home")),
         )
 
-    assert not caught.value.begun
+    assert not caught.value.has_written
     assert [] == owned_objects(cluster)
 
 
@@ -385,7 +385,7 @@ def test_a_definition_in_use_is_not_pruned(cluster, operation_args):
     with pytest.raises(errors.ForeignObjects, match="theirs") as caught:
         lcm.change(lcm.Request(cluster, "one", **operation_args), configs("a"))
 
-    assert not caught.value.begun
+    assert not caught.value.has_written
     assert cluster.get(ref("Thing", "theirs", GROUP))
 
 
@@ -589,7 +589,7 @@ def test_sent_replicas_are_reported_as_sent(cluster, operation_args):
     with pytest.raises(errors.Unavailable) as caught:
         lcm.scale(lcm.Request(cluster, "one", **operation_args), {WEB: 4})
 
-    assert caught.value.begun
+    assert caught.value.has_written
     assert (WEB,) == caught.value.written
 
 

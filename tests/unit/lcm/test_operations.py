@@ -169,7 +169,7 @@ def test_a_refusal_of_the_server_takes_back_what_was_made(
         )
 
     assert () == caught.value.written
-    assert not caught.value.begun
+    assert not caught.value.has_written
     assert caught.value.outcome().endswith(
         "Created before that, and deleted again: 1 object(s)"
     )
@@ -299,7 +299,7 @@ def test_refused_replicas_leave_the_instance_idle(cluster, operation_args):
     with pytest.raises(errors.Rejected) as caught:
         lcm.scale(lcm.Request(cluster, "one", **operation_args), {web: 9})
 
-    assert not caught.value.begun
+    assert not caught.value.has_written
     assert (
         "instantiated"
         == lcm.status(lcm.Request(cluster, "one", **operation_args)).phase

@@ -93,7 +93,7 @@ def test_autoscaler_limits_of_refused_replicas_are_restored(
             {WEB: 7},
         )
 
-    assert caught.value.begun
+    assert caught.value.has_written
     assert Phase.SCALING is recorded(cluster).phase
     lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
     assert (2, 5) == bounds(cluster)
@@ -115,7 +115,7 @@ def test_sufficient_limits_are_not_written(cluster, operation_args):
             {WEB: 5},
         )
 
-    assert not caught.value.begun
+    assert not caught.value.has_written
     assert Phase.INSTANTIATED is recorded(cluster).phase
 
 
@@ -131,7 +131,7 @@ def test_a_scale_whose_answer_is_lost_has_begun(cluster, operation_args, lost):
             {WEB: 7},
         )
 
-    assert caught.value.begun
+    assert caught.value.has_written
     assert Phase.SCALING is recorded(cluster).phase
     lcm.roll_back(lcm.Request(cluster, "one", **operation_args))
     assert (2, 5) == bounds(cluster)
@@ -210,7 +210,7 @@ def test_a_number_that_an_autoscaler_of_the_instance_keeps_may_be_set(
         lcm.scale(lcm.Request(cluster, "one", **operation_args), {WEB: 7})
 
     assert "between 2 and 5" in caught.value.why
-    assert movable is caught.value.movable
+    assert movable is caught.value.is_adjustable
 
 
 @pytest.mark.parametrize("options", [Options(), ADJUST])
@@ -226,7 +226,7 @@ def test_a_foreign_autoscaler_is_not_changed(cluster, operation_args, options):
         )
 
     assert "does not belong to instance one" in caught.value.why
-    assert not caught.value.movable
+    assert not caught.value.is_adjustable
 
 
 def test_a_change_forgets_the_limits_of_an_earlier_scale(

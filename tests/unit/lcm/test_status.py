@@ -160,7 +160,7 @@ def test_a_claim_is_assessed_by_its_class_as_in_the_wait(
             lcm.Request(cluster, "one", deadline=Deadline.after(5, clock)),
             make_package(claim),
         )
-    (waited,) = caught.value.unsettled
+    (waited,) = caught.value.pending
 
     found, _ = rows(cluster, operation_args)
 

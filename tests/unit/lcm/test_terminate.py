@@ -705,13 +705,13 @@ def test_a_late_deletion_has_begun_and_timed_out(cluster, clock):
             deadline=Deadline.after(20, clock),
         )
 
-    assert caught.value.late
-    assert caught.value.begun
+    assert caught.value.deadline_passed
+    assert caught.value.has_written
     far.fail(errors.Forbidden("list", "services", "", "no"), "list")
     with pytest.raises(errors.CleanupFailed) as caught:
         cleared(cluster, far, workload_cleanup.SERVICES)
-    assert not caught.value.late
-    assert not caught.value.begun
+    assert not caught.value.deadline_passed
+    assert not caught.value.has_written
 
 
 # -- Ends that are repeated --------------------------------------------------

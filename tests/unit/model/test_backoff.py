@@ -21,7 +21,7 @@ def test_delays_double_up_to_the_limit() -> None:
 
 def test_a_share_of_a_delay_is_random() -> None:
     """Clients that failed together do not retry together."""
-    half = Backoff(1.0, 8.0, share=0.5)
+    half = Backoff(1.0, 8.0, jitter=0.5)
 
     assert [0.5, 0.75, 1.0] == [half.delay(1, draw) for draw in (0, 0.5, 1)]
     assert [4.0, 8.0] == [half.delay(9, draw) for draw in (0, 1)]
@@ -29,7 +29,7 @@ def test_a_share_of_a_delay_is_random() -> None:
 
 def test_random_seconds_are_added() -> None:
     """The limit is one of the delay without them."""
-    spread = Backoff(1.0, 8.0, spread=0.5)
+    spread = Backoff(1.0, 8.0, added_jitter=0.5)
 
     assert [1.0, 1.5] == [spread.delay(1, draw) for draw in (0, 1)]
     assert 8.5 == spread.delay(99, 1)
@@ -43,11 +43,11 @@ def test_a_delay_has_limits(
     """No number of attempts makes it negative, longer or an error."""
     delay = chosen.delay(attempt, draw)
 
-    assert 0 < delay <= chosen.longest + chosen.spread
+    assert 0 < delay <= chosen.maximum + chosen.added_jitter
 
 
 def test_an_interval_grows_with_each_check_without_news() -> None:
     """Up to a fixed multiple of its first value."""
     assert [2.0, 4.0, 6.0, 6.0] == [
-        backoff.stretched(2.0, unchanged, 3) for unchanged in range(4)
+        backoff.stretch(2.0, unchanged, 3) for unchanged in range(4)
     ]

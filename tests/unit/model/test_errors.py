@@ -77,7 +77,7 @@ def test_a_kind_that_is_not_served_comes_before_its_places():
         GroupKind("example.org", "Thing"),
         "v1",
         where=PLACES,
-        also=[
+        others=[
             errors.KindNotServed(
                 GroupKind("apps", "Deployment"), "v1beta1", ("v1",), ("b",)
             )
@@ -94,7 +94,7 @@ def test_refusals_of_many_objects_for_one_reason_are_one_line():
     """Each object keeps its document in the details."""
     refs = [ref(f"a{number}") for number in range(6)]
     rejected = [
-        errors.Rejected(each, 500, "", "unknown field x", misfit=True)
+        errors.Rejected(each, 500, "", "unknown field x", schema_mismatch=True)
         for each in refs
     ]
     error = errors.DryRunFailed(
@@ -139,7 +139,7 @@ def test_a_message_has_four_parts_in_their_order():
     error = errors.InstanceExists("one", "instantiated")
     error.undone = 2
     error.written = (ref("a"),)
-    error.late = True
+    error.deadline_passed = True
 
     assert [
         "instance one already exists (phase: instantiated); the deadline "
@@ -173,7 +173,7 @@ def test_every_reason_is_reported_once(found):
 @given(st.lists(st.text("abc", min_size=1)), st.integers(1, 9))
 def test_a_list_names_some_and_counts_the_rest(items, shown):
     """None is lost: those that are not named are counted."""
-    said = problems.listed(items, shown, "\0")
+    said = problems.join_first(items, shown, "\0")
     *named, last = said.split("\0")
 
     if len(items) <= shown + 1:
@@ -186,7 +186,7 @@ def test_a_list_names_some_and_counts_the_rest(items, shown):
 def test_an_error_states_that_the_deadline_passed():
     """Beside what the last attempt failed with."""
     error = errors.Unreachable("https://a", "Connection refused")
-    error.late = True
+    error.deadline_passed = True
     error.written = (ref("one"),)
 
     assert (
@@ -202,9 +202,9 @@ def test_several_lines_are_followed_by_the_deadline():
     error = errors.DependencyMissing(
         ref("one"),
         "no",
-        also=[errors.DependencyMissing(ref("two"), "nor this")],
+        others=[errors.DependencyMissing(ref("two"), "nor this")],
     )
-    error.late = True
+    error.deadline_passed = True
 
     assert (
         "ConfigMap/ns/one: no\n"
@@ -217,7 +217,7 @@ def test_a_deadline_is_not_reported_twice():
     """A request that was not sent for it has no other reason."""
     error = errors.Unavailable.not_sent("get /version")
 
-    assert error.late
+    assert error.deadline_passed
     assert "get /version: the deadline passed (408)" == error.outcome()
 
 
@@ -236,7 +236,7 @@ def test_timed_out_objects_are_limited_and_those_with_errors_come_first():
 
     assert "300 object(s) not current after 10 s:" == first
     assert "  ConfigMap/ns/c299: failed: image not found (for 9 s)" == second
-    assert problems.REASONS + 1 == len(rest)
+    assert problems.MAX_REASONS + 1 == len(rest)
     assert "  and 275 more objects" == rest[-2]
     assert (
         "  not written: no webhook (40 objects: ConfigMap/ns/d0; "

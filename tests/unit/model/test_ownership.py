@@ -141,11 +141,13 @@ def test_an_apply_entry_has_the_fields_of_its_manager():
     """So that replicas of another manager are left alone."""
     path = ("spec", "replicas")
 
-    assert ownership.owns(obj(managers=[(MANAGER, "Apply")]), MANAGER, path)
-    assert not ownership.owns(
+    assert ownership.is_field_manager(
+        obj(managers=[(MANAGER, "Apply")]), MANAGER, path
+    )
+    assert not ownership.is_field_manager(
         obj(managers=[(MANAGER, "Update")]), MANAGER, path
     )
-    assert not ownership.owns(
+    assert not ownership.is_field_manager(
         obj(managers=[(MANAGER, "Apply")]), MANAGER, ("spec", "paused")
     )
 
@@ -226,7 +228,7 @@ def test_applied_fields_belong_to_their_manager_alone():
             },
         ),
         status,
-    ] == ownership.owned_alone(
+    ] == ownership.without_shared_fields(
         [ours, entry("script", **script), status], MANAGER
     )
 
@@ -237,7 +239,7 @@ def test_an_entry_without_any_field_left_is_removed():
     other = entry("argo", "Apply", **{"f:data": {"f:key": {}}})
     script = entry("script", **{"f:data": {".": {}, "f:key": {}}})
 
-    assert [other, ours] == ownership.owned_alone(
+    assert [other, ours] == ownership.without_shared_fields(
         [other, script, ours], MANAGER
     )
-    assert [script] == ownership.owned_alone([script], MANAGER)
+    assert [script] == ownership.without_shared_fields([script], MANAGER)

@@ -104,7 +104,7 @@ def test_an_administrator_passes(group, resource, verb):
 
 def test_what_an_object_needs():
     """From the check before to its end; the rest is good to have."""
-    needs = permissions.of_objects([WEB], RESOURCES, scaled=[WEB])
+    needs = permissions.for_objects([WEB], RESOURCES, scaled=[WEB])
 
     assert {
         ("deployments", "get"),
@@ -114,18 +114,26 @@ def test_what_an_object_needs():
         ("deployments", "watch"),
         ("deployments/scale", "patch"),
         ("namespaces", "get"),
-    } == {(n.right.resource, n.right.verb) for n in needs if n.must}
+    } == {
+        (n.permission.resource, n.permission.verb)
+        for n in needs
+        if n.is_required
+    }
     assert {
         ("deployments", "list"),
         ("events", "list"),
         ("pods", "list"),
         ("replicasets", "list"),
-    } == {(n.right.resource, n.right.verb) for n in needs if not n.must}
+    } == {
+        (n.permission.resource, n.permission.verb)
+        for n in needs
+        if not n.is_required
+    }
 
 
 def test_members_are_listed():
     """A VNFM reports every VNFC, so it has to list them."""
-    found = permissions.of_members(
+    found = permissions.for_members(
         [
             WEB,
             ObjectRef("apps", "StatefulSet", "edge", "db"),
@@ -138,22 +146,24 @@ def test_members_are_listed():
         "list pods in the namespace edge",
         "list replicasets.apps in the namespace edge",
     ) == tuple(
-        sorted(permissions.format_permissions(need.right for need in found))
+        sorted(
+            permissions.format_permissions(need.permission for need in found)
+        )
     )
 
 
 def test_a_kind_without_status_need_not_be_watched():
     """It is current when it is stored."""
-    needs = permissions.of_objects(
+    needs = permissions.for_objects(
         [ObjectRef("", "ConfigMap", "edge", "a")], RESOURCES
     )
 
     assert ["watch"] == [
-        need.right.verb
+        need.permission.verb
         for need in needs
-        if need.right.resource == "configmaps"
-        and not need.must
-        and need.right.verb != "list"
+        if need.permission.resource == "configmaps"
+        and not need.is_required
+        and need.permission.verb != "list"
     ]
 
 
@@ -161,7 +171,7 @@ def test_many_objects_of_a_kind_are_one_question():
     """However many there are in a namespace."""
     refs = [ObjectRef("", "ConfigMap", "edge", f"a{n}") for n in range(1000)]
 
-    needs = permissions.of_objects(refs, RESOURCES)
+    needs = permissions.for_objects(refs, RESOURCES)
 
     assert 10 == len(needs)
 

@@ -26,7 +26,7 @@ STALL = dict.fromkeys((A, B, C), 300.0)
 
 def refused(one, outlook=Outlook.OPEN, cause="connection refused"):
     return errors.DependencyMissing(
-        one, "words", hook="x.example.org", cause=cause, outlook=outlook
+        one, "words", webhook="x.example.org", cause=cause, outlook=outlook
     )
 
 

@@ -181,7 +181,7 @@ def test_values_that_tacker_reads_alike_cause_no_warning(text: str) -> None:
 @given(st.text("0123456789abcdef+-._", min_size=6))
 def test_a_warning_shows_no_number(text: str) -> None:
     """It may be a password without quotes."""
-    assert text not in yaml_doubts.of_scalar(text, 1000)
+    assert text not in yaml_doubts.scalar_warning(text, 1000)
 
 
 def test_faults_of_all_documents_are_reported() -> None:

@@ -17,7 +17,7 @@ def _read(*values: Any) -> tuple[list[Any], list[str]]:
         documents.ParsedDocument(v, n, 1) for n, v in enumerate(values, 1)
     ]
     read = manifests.read(found, "a.yaml")
-    once = manifests.distinct(read.documents)
+    once = manifests.without_duplicates(read.documents)
     return once.documents, [str(p) for p in read.problems + once.problems]
 
 
@@ -26,7 +26,7 @@ def _warnings(*values: Any) -> list[str]:
         documents.ParsedDocument(v, n, 1) for n, v in enumerate(values, 1)
     ]
     read = manifests.read(found, "a.yaml")
-    once = manifests.distinct(read.documents)
+    once = manifests.without_duplicates(read.documents)
     assert [] == read.problems + once.problems
     return [str(warning) for warning in read.warnings + once.warnings]
 

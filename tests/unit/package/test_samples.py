@@ -187,7 +187,9 @@ def test_a_vnfd_without_aspects_has_its_objects(
 
     assert loaded.vnfd is not None
     assert {} == loaded.vnfd.aspects
-    assert ({}, {"core": 1}) == replica_counts.at_level(loaded.vnfd)
+    assert ({}, {"core": 1}) == replica_counts.at_instantiation_level(
+        loaded.vnfd
+    )
     assert {"core"} == vdu_mapping.map_vdus(loaded, _scalable).keys()
 
 

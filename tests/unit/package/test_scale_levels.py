@@ -95,7 +95,7 @@ def test_level_zero_is_the_beginning(vnfd: Vnfd) -> None:
     assert (
         dict.fromkeys(vnfd.aspects, 0),
         dict(vnfd.initial),
-    ) == replica_counts.at_level(vnfd)
+    ) == replica_counts.at_instantiation_level(vnfd)
 
 
 @given(at_levels())
@@ -163,32 +163,39 @@ def test_level_never_leaves_its_bounds(
 
 def test_last_step_repeats_itself() -> None:
     """A single delta is every step's, and so is the last of several."""
-    found = [replica_counts.scaled(VNFD, {"size": n})["web"] for n in range(4)]
+    found = [
+        replica_counts.scaled_replicas(VNFD, {"size": n})["web"]
+        for n in range(4)
+    ]
 
     assert [1, 2, 6, 10] == found
 
 
 def test_instantiation_level_sets_its_own_replicas() -> None:
     """Also for a VDU that no aspect scales."""
-    assert ({"size": 2}, {"web": 6, "log": 2}) == replica_counts.at_level(
-        VNFD, "large"
-    )
-    assert ({"size": 0}, {"web": 1, "log": 1}) == replica_counts.at_level(VNFD)
+    assert (
+        {"size": 2},
+        {"web": 6, "log": 2},
+    ) == replica_counts.at_instantiation_level(VNFD, "large")
+    assert (
+        {"size": 0},
+        {"web": 1, "log": 1},
+    ) == replica_counts.at_instantiation_level(VNFD)
 
 
 def test_deltas_alone_do_not_set_a_vdu_that_no_aspect_scales() -> None:
     """As in Tacker's v1 API: it has the number of its manifest."""
-    assert {"web": 6} == replica_counts.of_deltas(VNFD, {"size": 2})
+    assert {"web": 6} == replica_counts.replicas_of_deltas(VNFD, {"size": 2})
     with pytest.raises(RequestInvalid, match="no aspect speed"):
-        replica_counts.of_deltas(VNFD, {"speed": 1})
+        replica_counts.replicas_of_deltas(VNFD, {"speed": 1})
 
 
 def test_the_number_of_a_level_wins_over_the_deltas() -> None:
     """And each step adds its delta to it, in both directions."""
     given = {"large": {"web": 3}}
     vnfd = dataclasses.replace(VNFD, level_numbers=given)
-    levels, found = replica_counts.at_level(vnfd, "large")
-    based = replica_counts.based(vnfd, levels, found)
+    levels, found = replica_counts.at_instantiation_level(vnfd, "large")
+    based = replica_counts.with_base(vnfd, levels, found)
 
     assert ({"size": 2}, {"web": 3, "log": 1}) == (levels, found)
     assert [-2, -1, 3, 7] == [
@@ -208,17 +215,19 @@ def test_base_restores_the_replicas_of_its_levels(
     vnfd, levels = case
     wanted = {vdu: data.draw(st.integers(0, 9)) for vdu in VDUS}
 
-    based = replica_counts.based(vnfd, levels, wanted)
+    based = replica_counts.with_base(vnfd, levels, wanted)
 
     assert wanted == replica_counts.replicas(based, levels)
-    assert based == replica_counts.based(based, levels, wanted)
+    assert based == replica_counts.with_base(based, levels, wanted)
 
 
 def test_a_vdu_without_a_number_is_left_out() -> None:
     """It has that of its manifest until there is a base for it."""
     vnfd = dataclasses.replace(VNFD, initial={"log": 1}, level_numbers={})
 
-    assert ({"size": 2}, {"log": 1}) == replica_counts.at_level(vnfd, "large")
+    assert ({"size": 2}, {"log": 1}) == replica_counts.at_instantiation_level(
+        vnfd, "large"
+    )
     assert {"log": 1} == replica_counts.replicas(vnfd, {"size": 2})
     assert {"size": 1} == replica_counts.infer_levels(
         vnfd, {"size": 1}, {"web": 7}
@@ -253,7 +262,7 @@ def test_level_out_of_bounds_is_refused_with_the_bounds() -> None:
 
 def test_profile_refuses_a_step_and_not_the_package() -> None:
     """A level may give a number outside it; a scale may not lead there."""
-    assert 10 == replica_counts.at_level(VNFD, "huge")[1]["web"]
+    assert 10 == replica_counts.at_instantiation_level(VNFD, "huge")[1]["web"]
     with pytest.raises(RequestInvalid, match=r"VDU web: .* 10 .* 1 to 9"):
         replica_counts.check_profiles(VNFD, {"log": 1, "web": 10})
     with pytest.raises(RequestInvalid, match=r"VDU log: .* 0 .* 1 to 2"):
@@ -269,7 +278,7 @@ def test_unknown_instantiation_level_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
         RequestInvalid, match=r"level x; .*: small, large, huge"
     ):
-        replica_counts.at_level(VNFD, "x")
+        replica_counts.at_instantiation_level(VNFD, "x")
 
 
 @given(vnfds(aspects_from=1), st.data())
@@ -279,12 +288,12 @@ def test_levels_are_found_by_their_replicas(vnfd, data):
     most = vnfd.aspects[moved].max_level
     before = dict.fromkeys(vnfd.aspects, 0)
     levels = {**before, moved: data.draw(st.integers(0, most))}
-    wanted = replica_counts.scaled(vnfd, levels)
+    wanted = replica_counts.scaled_replicas(vnfd, levels)
 
     found = replica_counts.infer_levels(vnfd, before, wanted)
 
     assert found is not None
-    assert wanted == replica_counts.scaled(vnfd, found)
+    assert wanted == replica_counts.scaled_replicas(vnfd, found)
 
 
 @given(vnfds(aspects_from=1), st.data())
@@ -296,7 +305,7 @@ def test_levels_that_fit_are_kept(vnfd, data):
     }
 
     assert levels == replica_counts.infer_levels(
-        vnfd, levels, replica_counts.scaled(vnfd, levels)
+        vnfd, levels, replica_counts.scaled_replicas(vnfd, levels)
     )
     assert levels == replica_counts.infer_levels(vnfd, levels, {})
 
@@ -307,7 +316,7 @@ def test_numbers_between_levels_are_those_of_none(vnfd):
     most = {name: a.max_level for name, a in vnfd.aspects.items()}
     above = {
         vdu: number + 1
-        for vdu, number in replica_counts.scaled(vnfd, most).items()
+        for vdu, number in replica_counts.scaled_replicas(vnfd, most).items()
     }
 
     assert not above or None is replica_counts.infer_levels(vnfd, {}, above)

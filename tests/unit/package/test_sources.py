@@ -165,7 +165,7 @@ def test_only_the_outermost_folders_are_named(charts, others):
 
     for path in charts:
         assert 1 == sum(
-            unrendered_sources.within(path, {folder: Source.CHART})
+            unrendered_sources.is_within(path, {folder: Source.CHART})
             for folder in found
         )
 

@@ -24,7 +24,7 @@ def test_objects_are_named_as_they_may_be_called(
         tmp_path / "p", csar_builder.files(artifacts=artifacts)
     )
 
-    found = unselected_files.objects(path, [csar_builder.ONE], "edge")
+    found = unselected_files.find_objects(path, [csar_builder.ONE], "edge")
 
     assert {
         ObjectRef("", "ConfigMap", "edge", "two"),
@@ -44,7 +44,7 @@ def test_what_has_no_name_is_nothing_that_could_stay(
 
     path = csar_builder.write_folder(tmp_path / "p", content)
 
-    assert frozenset() == unselected_files.objects(
+    assert frozenset() == unselected_files.find_objects(
         path, [csar_builder.ONE], "edge"
     )
 
@@ -53,4 +53,6 @@ def test_a_folder_that_cannot_be_read_has_nothing(
     tmp_path: pathlib.Path,
 ) -> None:
     """The operation itself reports what is wrong."""
-    assert frozenset() == unselected_files.objects(tmp_path / "no", [], "edge")
+    assert frozenset() == unselected_files.find_objects(
+        tmp_path / "no", [], "edge"
+    )

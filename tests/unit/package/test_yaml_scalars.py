@@ -54,29 +54,32 @@ def test_plain_scalar_is_read_as_kubernetes_reads_it(
     text: str, expected: yaml_scalars.Scalar
 ) -> None:
     """A scalar without quotes has the type that go-yaml 2 gives it."""
-    value = yaml_scalars.plain(text)
+    value = yaml_scalars.plain_value(text)
 
     assert (type(expected), expected) == (type(value), value)
 
 
 def test_integer_beyond_64_bits_becomes_a_float() -> None:
     """A server gets such a number with the digits that a float keeps."""
-    assert 1.2345678901234567e19 == yaml_scalars.number(12345678901234567890)
-    assert isinstance(yaml_scalars.number(2**63), float)
-    assert isinstance(yaml_scalars.number(2**63 - 1), int)
+    assert 1.2345678901234567e19 == yaml_scalars.to_json_number(
+        12345678901234567890
+    )
+    assert isinstance(yaml_scalars.to_json_number(2**63), float)
+    assert isinstance(yaml_scalars.to_json_number(2**63 - 1), int)
 
 
 @pytest.mark.parametrize("value", [math.inf, -math.inf, math.nan])
 def test_infinity_is_refused(value: float) -> None:
     """JSON has no number for it, so nothing could be sent."""
     with pytest.raises(ValueError, match="JSON"):
-        yaml_scalars.number(value)
+        yaml_scalars.to_json_number(value)
 
 
 def test_key_of_any_type_becomes_a_name() -> None:
     """A key that is a number or a boolean is shown as Go shows it."""
     keys = [
-        yaml_scalars.key(value) for value in (True, 16, 1.1, 1234567.0, "a")
+        yaml_scalars.field_name(value)
+        for value in (True, 16, 1.1, 1234567.0, "a")
     ]
 
     assert ["true", "16", "1.1", "1.234567e+06", "a"] == keys
@@ -86,18 +89,18 @@ def test_key_of_any_type_becomes_a_name() -> None:
 def test_key_without_a_name_is_refused(value: yaml_scalars.Scalar) -> None:
     """Kubernetes has no name for a null key, nor for one of 64 bits."""
     with pytest.raises(ValueError, match="key"):
-        yaml_scalars.key(value)
+        yaml_scalars.field_name(value)
 
 
 @given(st.text())
 def test_any_text_is_a_scalar(text: str) -> None:
     """Every text without quotes has a value, and it can be a key or not."""
-    value = yaml_scalars.plain(text)
+    value = yaml_scalars.plain_value(text)
 
     assert isinstance(value, str | int | float | None)
     try:
-        yaml_scalars.key(value)
-        json.dumps(yaml_scalars.number(value), allow_nan=False)
+        yaml_scalars.field_name(value)
+        json.dumps(yaml_scalars.to_json_number(value), allow_nan=False)
     except ValueError:
         assert value is None or not isinstance(value, str)
 
@@ -105,7 +108,7 @@ def test_any_text_is_a_scalar(text: str) -> None:
 @given(st.from_regex(r"[-+]?[0-9_.eExobXOB:a-fA-F]{1,40}", fullmatch=True))
 def test_anything_like_a_number_is_a_number_or_text(text: str) -> None:
     """What looks like a number is one, or stays as it was written."""
-    value = yaml_scalars.plain(text)
+    value = yaml_scalars.plain_value(text)
 
     assert value == text or not isinstance(value, str)
 
@@ -117,7 +120,7 @@ def test_number_keeps_its_value(value: float) -> None:
     Above 2^53 an integer has digits that the float does not know; Go writes
     zeros there, which read back as the same float.
     """
-    found = yaml_scalars.number(value)
+    found = yaml_scalars.to_json_number(value)
 
     assert value == float(found)  # type: ignore[arg-type]
 

@@ -39,9 +39,9 @@ def of_class(*names):
         (rollouts.CLUSTER, topology("a"), topology("a", "b")),
         (rollouts.CLUSTER, topology("a", "b"), topology("a")),
         (rollouts.CLUSTER, topology("b"), topology("a", "b")),
-        (rollouts.CLASS, of_class("a"), of_class("a", "b")),
-        (rollouts.CLASS, of_class("b"), of_class("a", "b")),
-        (rollouts.CLASS, of_class("a", "b"), of_class("b")),
+        (rollouts.CLUSTER_CLASS, of_class("a"), of_class("a", "b")),
+        (rollouts.CLUSTER_CLASS, of_class("b"), of_class("a", "b")),
+        (rollouts.CLUSTER_CLASS, of_class("a", "b"), of_class("b")),
     ],
 )
 def test_new_and_removed_workers_replace_none(kind, before, after):
@@ -64,7 +64,7 @@ def test_changed_workers_are_reported_as_before():
         "templateRef": {"name": "other"}
     }
     found = diff.diff(of_class("a"), changed)
-    rolls = forecast.rollout(rollouts.CLASS, found, 2, {})
+    rolls = forecast.rollout(rollouts.CLUSTER_CLASS, found, 2, {})
     assert rolls
     (cause,) = rolls.causes
     assert (

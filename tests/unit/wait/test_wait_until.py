@@ -117,7 +117,7 @@ def test_a_kind_that_is_not_served_in_time_is_the_reason(clock):
             sleep=lambda seconds: clock.idle(11),
         )
 
-    assert caught.value.late
+    assert caught.value.deadline_passed
 
 
 class CatchingUp:
@@ -268,7 +268,7 @@ def test_a_server_that_cannot_be_reached_ends_the_wait_in_time(world):
         world.wait(20)
 
     assert 20 == world.now
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert (
         "this is the last known state: the API server https://a cannot be "
         "reached: Connection refused",

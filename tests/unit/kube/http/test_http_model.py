@@ -586,10 +586,12 @@ def test_no_row_is_untested() -> None:
 @pytest.mark.requirement("P5")
 def test_a_webhook_that_is_waited_for_is_named() -> None:
     """For the line of the log that reports the wait."""
-    assert "default.cluster.cluster.x-k8s.io" == (judged(500, ROWS[5][2]).hook)
+    assert "default.cluster.cluster.x-k8s.io" == (
+        judged(500, ROWS[5][2]).webhook
+    )
     assert (
         "conversion webhook for cluster.x-k8s.io/v1beta2, Kind=Cluster"
-        == judged(500, ROWS[6][2]).hook
+        == judged(500, ROWS[6][2]).webhook
     )
 
 

@@ -236,7 +236,7 @@ def test_a_deadline_between_two_attempts_hides_no_reason(
         late.send(GET)
 
     assert 1 == sender.counter.total
-    assert caught.value.late
+    assert caught.value.deadline_passed
     assert caught.value.outcome().endswith(
         "cannot be reached: the connection broke; the deadline passed"
     )
@@ -252,7 +252,7 @@ def test_no_pause_exceeds_the_deadline(
     with pytest.raises(Unavailable) as caught:
         late.send(GET)
 
-    assert caught.value.late
+    assert caught.value.deadline_passed
     said = "get /version: busy (503); the deadline passed"
     assert said == caught.value.outcome()
 
@@ -271,7 +271,7 @@ def test_what_patience_ended_is_not_late(
             clock=lambda: float(next(ticks)),
         ).send(GET)
 
-    assert not caught.value.late
+    assert not caught.value.deadline_passed
 
 
 def test_a_broken_connection_is_reopened(
@@ -360,7 +360,7 @@ def test_a_command_does_not_wait_long_for_the_first_answer(
 
     assert 3 == sender.counter.total
     assert 2 == len(recorded_pauses)
-    assert not caught.value.late
+    assert not caught.value.deadline_passed
     assert [
         f"the API server {lost.server} cannot be reached: Connection refused; "
         "retrying (at most 3 attempts, 5 s)"

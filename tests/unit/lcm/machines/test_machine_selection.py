@@ -243,7 +243,7 @@ def test_a_lost_answer_keeps_the_annotation(new_cluster, clock):
     with pytest.raises(errors.Unreachable) as caught:
         scale(cluster, clock, 2, LAST)
 
-    assert caught.value.begun
+    assert caught.value.has_written
     assert {LAST} == marked(cluster)
     assert Phase.SCALING is recorded(cluster).phase
     run_operation(lcm.roll_back, cluster, clock)

@@ -105,7 +105,7 @@ def test_an_unavailable_controller_is_shown_at_once(world, caplog):
     ]
     assert line.startswith(f"{THING}: finalizer {HOLD}: its controller")
     assert f"--remove-finalizers {THING}" in line
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert any(f"--remove-finalizers {THING}" in n for n in item.notes)
 
 
@@ -134,7 +134,7 @@ def test_a_stuck_deletion_ends_it_after_the_stall_timeout(world, there):
         world.terminate(stall_timeout=100.0)
 
     assert 100.0 <= world.now <= 140.0
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert THING == item.ref
     assert State.BLOCKED is item.verdict.state
     assert f"finalizer {HOLD}" in item.verdict.reason
@@ -211,7 +211,7 @@ def test_a_patient_end_waits_for_the_others(world):
         world.terminate(stall_timeout=50.0, on_failure="wait_all")
 
     assert world.now >= 200.0
-    assert [THING] == [item.ref for item in caught.value.unsettled]
+    assert [THING] == [item.ref for item in caught.value.pending]
 
 
 def test_without_permission_to_list_no_cause_is_claimed(world):
@@ -229,7 +229,7 @@ def test_without_permission_to_list_no_cause_is_claimed(world):
         world.terminate(400.0, stall_timeout=20.0)
 
     assert not [p for p in world.seen if p.causes]
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert any("could not be listed" in note for note in item.notes)
 
 

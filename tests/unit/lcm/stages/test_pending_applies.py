@@ -40,7 +40,7 @@ def ref(name):
 def away(name, cause=REFUSED, outlook=Outlook.OPEN):
     why = f'failed calling webhook "{HOOK}": {cause}'
     return errors.DependencyMissing(
-        ref(name), why, hook=HOOK, cause=cause, outlook=outlook
+        ref(name), why, webhook=HOOK, cause=cause, outlook=outlook
     )
 
 
@@ -161,8 +161,8 @@ def test_a_certificate_for_another_name_ends_it_at_once(world):
 
     assert 0.0 == world.now
     error = caught.value
-    assert [ref("a"), ref("b")] == [item.ref for item in error.unsettled]
-    assert {State.FAILED} == {item.verdict.state for item in error.unsettled}
+    assert [ref("a"), ref("b")] == [item.ref for item in error.pending]
+    assert {State.FAILED} == {item.verdict.state for item in error.pending}
     assert f"ConfigMap/default/a: failed: not written: {WORDS}" in str(error)
     assert "replace the certificate of the webhook's server" in str(error)
     assert (ref("good"),) == error.written
@@ -191,7 +191,7 @@ def test_an_unknown_authority_ends_it_after_the_stall_timeout(world):
         world.write(config_map("a"), stall_timeout=100.0)
 
     assert 100.0 <= world.now <= 105.0
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert State.BLOCKED is item.verdict.state
     assert 100.0 <= item.age <= 105.0
     assert "caBundle" in item.notes[0]
@@ -232,7 +232,7 @@ def test_a_patient_operation_first_waits_for_the_others(world):
         )
 
     assert 50.0 <= world.now <= 60.0
-    assert [ref("a")] == [item.ref for item in caught.value.unsettled]
+    assert [ref("a")] == [item.ref for item in caught.value.pending]
 
 
 # -- The deadline ------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_what_is_not_current_at_the_deadline_is_named_too(world):
     with pytest.raises(errors.ReadinessTimeout) as caught:
         world.write(deployment(), config_map("a"), seconds=20.0)
 
-    assert [WEB] == [item.ref for item in caught.value.unsettled]
+    assert [WEB] == [item.ref for item in caught.value.pending]
     assert f'a: not written: failed calling webhook "{HOOK}"' in str(
         caught.value
     )

@@ -274,7 +274,7 @@ def test_what_is_not_sent_is_waited_for(cluster, clock, operation_args):
             changed,
         )
 
-    assert [WEB] == [item.ref for item in caught.value.unsettled]
+    assert [WEB] == [item.ref for item in caught.value.pending]
     cluster.report(WEB, status)
     sent, report = applied(cluster, lcm.change, changed, **operation_args)
     assert [] == sent

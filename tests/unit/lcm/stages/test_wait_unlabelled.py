@@ -32,7 +32,7 @@ def test_a_deadline_during_a_read_hides_no_object(op, clock):
     with pytest.raises(errors.ReadinessTimeout) as caught:
         wait_unlabelled.wait_complete(op, [], look)
 
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert (WEB, "replicas 1/2") == (item.ref, item.verdict.reason)
 
 

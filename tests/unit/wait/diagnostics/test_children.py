@@ -149,7 +149,7 @@ def test_a_deployment_is_blocked_by_a_missing_image(world):
     with pytest.raises(errors.ObjectsFailed) as caught:
         world.wait(web)
 
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert State.BLOCKED is item.verdict.state
     assert (
         "availableReplicas 0/1; Pod/default/web-1-1: container main: "
@@ -197,7 +197,7 @@ def test_a_deployment_is_blocked_by_a_warning_that_repeats(world):
     with pytest.raises(errors.ObjectsFailed) as caught:
         world.wait(web)
 
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert "Pod/default/web-1-1: event FailedSync" in item.verdict.reason
     assert 80 > world.now
 
@@ -228,7 +228,7 @@ def test_a_custom_resource_is_blocked_by_what_its_operator_made(world):
     with pytest.raises(errors.ObjectsFailed) as caught:
         world.wait(database)
 
-    (item,) = caught.value.unsettled
+    (item,) = caught.value.pending
     assert "; Pod/default/db-0: container main:" in item.verdict.reason
 
 

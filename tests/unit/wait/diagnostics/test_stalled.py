@@ -240,7 +240,7 @@ def test_a_repeated_warning_blocks(waiting_object, about):
     assert "event FailedSync (4 times): FailedSync it was" in verdict.reason
 
 
-@pytest.mark.parametrize("reason", sorted(event_reasons.SLOW))
+@pytest.mark.parametrize("reason", sorted(event_reasons.TIMEOUT_FACTORS))
 def test_what_takes_long_has_longer(waiting_object, reason):
     """As a volume that a dead node keeps for six minutes."""
     after = with_events(
@@ -295,7 +295,7 @@ def test_a_warning_with_another_message_counts_again(waiting_object):
     assert State.BLOCKED is after.verdict(REF, 11.0).state
 
 
-@pytest.mark.parametrize("reason", sorted(event_reasons.PASSING))
+@pytest.mark.parametrize("reason", sorted(event_reasons.TRANSIENT))
 def test_warnings_that_come_with_work_count_for_nothing(
     waiting_object, reason
 ):
