@@ -62,8 +62,8 @@ class Readiness:
             )
         if found is None:
             raise errors.RequestInvalid(
-                f"readiness of {self.subject}: it needs readiness, ready_when, "
-                "failed_when or stall_timeout"
+                f"readiness of {self.subject}: it needs readiness, "
+                "ready_when, failed_when or stall_timeout"
             )
         return found
 
