@@ -271,7 +271,8 @@ def test_it_is_retried_until_the_deadline(start, recorded_pauses):
         error.status,
         len(recorded_pauses.slept) + 1,
     )
-    assert f"out of order (tried {len(receiver.posted)} times)" == error.answer
+    tried = len(receiver.posted)
+    assert f"out of order (tried {tried} times)" == error.response
 
 
 @pytest.mark.parametrize("status", [400, 401, 403, 404, 409, 410, 413, 422])
@@ -296,7 +297,7 @@ def test_a_redirect_is_not_followed(start, recorded_pauses):
     error = refused(receiver, recorded_pauses)
 
     assert 307 == error.status
-    assert "it points to https://other.example, not followed" == error.answer
+    assert "it points to https://other.example, not followed" == error.response
     assert 1 == len(receiver.posted)
 
 
@@ -305,7 +306,7 @@ def test_a_redirect_within_the_server_is_not_followed(start, recorded_pauses):
     receiver = start(Answer(302, headers={"location": "/login?k=v"}))
 
     expected = "it points to another path of the same server, not followed"
-    assert expected == refused(receiver, recorded_pauses).answer
+    assert expected == refused(receiver, recorded_pauses).response
 
 
 def test_an_answer_that_repeats_the_message_is_not_shown(
@@ -314,7 +315,7 @@ def test_an_answer_that_repeats_the_message_is_not_shown(
     """A receiver that echoes what it got does not put it into our logs."""
     receiver = start(Answer(422, f'bad input: {{"credential": "{PLANTED}"}}'))
 
-    assert "bad input: …}" == refused(receiver, recorded_pauses).answer
+    assert "bad input: …}" == refused(receiver, recorded_pauses).response
 
 
 def test_an_answer_that_repeats_the_token_is_not_shown(start, recorded_pauses):
@@ -323,21 +324,21 @@ def test_an_answer_that_repeats_the_token_is_not_shown(start, recorded_pauses):
 
     error = refused(receiver, recorded_pauses, token="s3cret-t0ken-00")
 
-    assert "unknown token … sent" == error.answer
+    assert "unknown token … sent" == error.response
 
 
 def test_an_answer_is_shown_in_one_printable_line(start, recorded_pauses):
     """Control characters and the rest of a long answer are left out."""
     receiver = start(Answer(400, "\x1b[31mred\x07\nsecond" + "x" * 9999))
 
-    assert "?[31mred?" == refused(receiver, recorded_pauses).answer
+    assert "?[31mred?" == refused(receiver, recorded_pauses).response
 
 
 def test_an_answer_without_text_is_shown_by_its_phrase(start, recorded_pauses):
     """An empty answer leaves the status line's own words."""
     receiver = start(Answer(404))
 
-    assert "Not Found" == refused(receiver, recorded_pauses).answer
+    assert "Not Found" == refused(receiver, recorded_pauses).response
 
 
 @pytest.mark.requirement("T9")
@@ -347,7 +348,7 @@ def test_an_untrusted_certificate_is_refused(start, recorded_pauses):
 
     error = refused(receiver, recorded_pauses, ca_file="")
 
-    assert "its certificate is not trusted" in error.answer
+    assert "its certificate is not trusted" in error.response
     assert [] == receiver.posted
     assert [] == recorded_pauses.slept
 
@@ -357,7 +358,7 @@ def test_a_certificate_for_another_name_is_refused(start, recorded_pauses):
     receiver = start()
     receiver.url = receiver.url.replace("127.0.0.1", "localhost")
 
-    assert "not trusted" in refused(receiver, recorded_pauses).answer
+    assert "not trusted" in refused(receiver, recorded_pauses).response
     assert [] == receiver.posted
 
 
@@ -379,7 +380,7 @@ def test_a_refused_connection_is_retried(start, recorded_pauses):
     error = refused(receiver, recorded_pauses, 5)
 
     assert 0 == error.status
-    assert "no connection: Connection refused" in error.answer
+    assert "no connection: Connection refused" in error.response
     assert recorded_pauses.slept
 
 
@@ -402,7 +403,7 @@ def test_nothing_is_sent_when_no_time_is_left(start, recorded_pauses):
     """A deadline that is past leaves the receiver alone."""
     receiver = start()
 
-    assert "no time was left" in refused(receiver, recorded_pauses, 0).answer
+    assert "no time was left" in refused(receiver, recorded_pauses, 0).response
     assert [] == receiver.posted
 
 
@@ -535,7 +536,7 @@ def test_a_proxy_is_taken_from_the_environment(
     receiver = start()
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
 
-    assert "no connection" in refused(receiver, recorded_pauses, 1).answer
+    assert "no connection" in refused(receiver, recorded_pauses, 1).response
 
     monkeypatch.setenv("NO_PROXY", "127.0.0.1")
     assert 204 == post(receiver, recorded_pauses).status

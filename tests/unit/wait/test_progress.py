@@ -239,7 +239,7 @@ def test_a_kind_may_have_its_own_stall_timeout():
     policy = Policy(readiness=(slow,))
     other = REF._replace(kind="Other")
     progress = WaitState(
-        policy.judging(REGISTRY), stall_timeout=10.0
+        policy.apply_to(REGISTRY), stall_timeout=10.0
     ).with_awaited({ref: AwaitedObject("u1", 1, 0.0) for ref in (REF, other)})
     bad = thing(error="Ready/Quota")
     after = progress.with_observed([bad, {**bad, "kind": "Other"}], 0.0)
@@ -254,7 +254,7 @@ def test_a_kind_may_have_its_own_stall_timeout():
 def test_the_annotation_of_an_object_wins_over_the_limit_of_its_kind():
     """It is more specific."""
     policy = Policy(readiness=(Readiness(REF.group_kind, stall_timeout=30.0),))
-    progress = WaitState(policy.judging(REGISTRY)).with_awaited(
+    progress = WaitState(policy.apply_to(REGISTRY)).with_awaited(
         {REF: AwaitedObject("u1", 1, 0.0)}
     )
     annotations = {objects.PREFIX + "stall-timeout": "3"}
@@ -388,7 +388,7 @@ def test_a_job_that_cannot_have_expired_has_failed(views, seconds):
 def test_an_object_that_is_not_waited_for_may_be_deleted():
     """By readiness none, whatever its status is."""
     readiness = Readiness(REF.group_kind, "none")
-    registry = Policy(readiness=(readiness,)).judging(REGISTRY)
+    registry = Policy(readiness=(readiness,)).apply_to(REGISTRY)
     progress = WaitState(registry).with_awaited(
         {REF: AwaitedObject("u1", 1, 0.0)}
     )

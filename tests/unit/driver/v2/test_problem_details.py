@@ -88,7 +88,7 @@ def error_classes():
 
 def test_every_kind_of_error_has_a_status():
     """The root, and classes that only group errors, are never raised."""
-    gathering = {"Error", "ClusterError", "_WithUnsettled"}
+    gathering = {"Error", "ClusterError", "_WithPending"}
 
     without = {
         kind.__name__
