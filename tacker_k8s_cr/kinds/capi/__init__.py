@@ -9,6 +9,7 @@ from tacker_k8s_cr.kinds.base import Resolver
 from tacker_k8s_cr.kinds.capi import addons
 from tacker_k8s_cr.kinds.capi import clusters
 from tacker_k8s_cr.kinds.capi import control_planes
+from tacker_k8s_cr.kinds.capi import infrastructure
 from tacker_k8s_cr.kinds.capi import machines
 from tacker_k8s_cr.kinds.capi import templates
 from tacker_k8s_cr.model.objects import GroupKind
@@ -25,5 +26,5 @@ FAMILIES: tuple[Resolver, ...] = (
     templates.of_templates,
     control_planes.of_control_planes,
     machines.of_bootstrap,
-    clusters.of_infrastructure,
+    infrastructure.of_infrastructure,
 )
