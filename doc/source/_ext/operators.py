@@ -3,17 +3,22 @@
 Written from the table that judges them, so that the page cannot differ.
 """
 
+import pathlib
+
 from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from tacker_k8s_cr.kinds import operators
+from tacker_k8s_cr.kinds.operators.kind_rules import KindRules
 
 
 class Operators(SphinxDirective):
     """One row for each row of the table, in the order of groups."""
 
     def run(self) -> list[nodes.Node]:
-        self.env.note_dependency(operators.__file__)
+        folder = pathlib.Path(operators.__file__).parent
+        for path in sorted(folder.glob("*.py")):
+            self.env.note_dependency(str(path))
         lines = [".. list-table::", "   :header-rows: 1"]
         lines += ["   :widths: 30 40 30", ""]
         lines += ["   * - Kinds", "     - Current, or failed, when"]
@@ -28,7 +33,7 @@ class Operators(SphinxDirective):
         return self.parse_text_to_nodes("\n".join(lines))
 
 
-def said(row: operators.KindRules) -> str:
+def said(row: KindRules) -> str:
     """The rules of a row in words."""
     if not (row.ready_when or row.failed_when):
         return "stored: no controller reports on it"

@@ -10,7 +10,7 @@ import yaml
 from tacker_k8s_cr import kinds
 from tacker_k8s_cr.kinds import generic
 from tacker_k8s_cr.kinds import operators
-from tacker_k8s_cr.kinds.operators import KindRules
+from tacker_k8s_cr.kinds.operators.kind_rules import KindRules
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model.objects import GroupKind
 from tacker_k8s_cr.model.objects import State
