@@ -187,7 +187,8 @@ def test_a_rollback_without_a_record_leaves_unknown_objects(
 ):
     """An instantiation that Tacker's own driver began before the switch.
 
-    This driver cannot know to whom the objects of its manifests belong.
+    This driver cannot know which instance has created the objects of its
+    manifests.
     """
     vnf, occurrence = (
         instances["vnfs"]["failed"],
