@@ -52,13 +52,7 @@ class Heal(InstanceCommand):
                 args,
                 cluster,
                 deadline,
-                options=k8s_cr.Options(
-                    stall_timeout=args.stall_timeout,
-                    on_failure=args.on_failure,
-                    grace_seconds=args.grace_seconds,
-                    machine_heal_strategy=args.machine_heal_strategy,
-                    resend=args.resend,
-                ),
+                options=inputs.operation_options(args),
                 on_progress=listen,
             ),
             None
@@ -90,12 +84,7 @@ class Rollback(InstanceCommand):
                 args,
                 cluster,
                 deadline,
-                options=k8s_cr.Options(
-                    stall_timeout=args.stall_timeout,
-                    on_failure=args.on_failure,
-                    delete_foreign_objects=args.delete_foreign_objects,
-                    resend=args.resend,
-                ),
+                options=inputs.operation_options(args),
                 on_progress=listen,
             )
         )

@@ -66,6 +66,26 @@ def apply_options(
     )
 
 
+_OPERATION_OPTIONS = (
+    "autoscaler_limits",
+    "delete_foreign_objects",
+    "grace_seconds",
+    "machine_heal_strategy",
+    "resend",
+)
+"""Options that some operations on an existing instance have."""
+
+
+def operation_options(args: argparse.Namespace) -> k8s_cr.Options:
+    """Return the options of a heal, a rollback or a scale."""
+    own = {
+        key: getattr(args, key) for key in _OPERATION_OPTIONS if key in args
+    }
+    return k8s_cr.Options(
+        stall_timeout=args.stall_timeout, on_failure=args.on_failure, **own
+    )
+
+
 def termination_options(
     args: argparse.Namespace, cluster: Cluster
 ) -> k8s_cr.Options:

@@ -52,11 +52,7 @@ class Scale(InstanceCommand):
                 args,
                 cluster,
                 deadline,
-                options=k8s_cr.Options(
-                    stall_timeout=args.stall_timeout,
-                    on_failure=args.on_failure,
-                    autoscaler_limits=args.autoscaler_limits,
-                ),
+                options=inputs.operation_options(args),
                 on_progress=listen,
             ),
             self._targets(args, cluster.with_deadline(deadline)),
