@@ -7,8 +7,6 @@ from collections.abc import Mapping
 from collections.abc import Sequence
 import dataclasses
 
-from tacker_k8s_cr.kinds import observation
-from tacker_k8s_cr.kinds.observation import Observation
 from tacker_k8s_cr.kube.protocol import Cluster
 from tacker_k8s_cr.kube.protocol import Snapshot
 from tacker_k8s_cr.kube.protocol import Watch
@@ -16,8 +14,8 @@ from tacker_k8s_cr.kube.protocol import WatchUpdate
 from tacker_k8s_cr.kube.protocol import results_or_raise
 from tacker_k8s_cr.lcm.healing import members
 from tacker_k8s_cr.lcm.healing import quorum
-from tacker_k8s_cr.lcm.healing import remediation
 from tacker_k8s_cr.lcm.healing import selection
+from tacker_k8s_cr.lcm.healing.blocked_replacements import BlockedReplacements
 from tacker_k8s_cr.lcm.healing.members import ReplicaGroup
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.model import objects
@@ -137,8 +135,9 @@ class ReplacementWatch:
         self._registry = progress.registry
         self._deadline = deadline
         self._begun = deadline.now
-        self._seen: dict[str, Observation] = {}
-        self._failed: dict[ObjectRef, float] = {}
+        self._blockers = BlockedReplacements(
+            progress.registry, wanted.old, wanted.later
+        )
         self._controller_uids = set(wanted.owned.values())
         self._blocked: dict[ObjectRef, dict[ObjectRef, Verdict]] = {}
         self.incomplete = dict.fromkeys(wanted.owned, "not checked yet")
@@ -234,8 +233,6 @@ class ReplacementWatch:
             return why
         return verdict.reason
 
-    # -- Objects that cannot become complete ---------------------------------
-
     def _find_blocked(
         self,
         ref: ObjectRef,
@@ -243,83 +240,12 @@ class ReplacementWatch:
         groups: tuple[ReplicaGroup, ...],
         now: float,
     ) -> dict[ObjectRef, Verdict]:
-        """Return what prevents new members of an object, if certain."""
+        """Return what prevents an object from becoming complete."""
         if obj is None:
             return {ref: Verdict(State.FAILED, DELETED_BY_OTHER)}
-        stuck = self._find_stalled(ref, now)
         if self._wanted.before:
-            return stuck
-        return (
-            stuck
-            | self._find_failed_members(groups, now)
-            | self._find_not_remediated(groups, now)
-        )
-
-    def _find_stalled(
-        self, ref: ObjectRef, now: float
-    ) -> dict[ObjectRef, Verdict]:
-        """Return an object that creates no members, and will not in time.
-
-        The status that it reported before its members were deleted may be the
-        reason for the heal, so it gets time to report another.
-        """
-        verdict = self._progress.verdict(ref, now)
-        since = self._failed.setdefault(ref, now)
-        if verdict.state is State.BLOCKED:
-            return {ref: verdict}
-        if verdict.state is not State.FAILED:
-            self._failed.pop(ref)
-        elif now - since >= self._progress.stall_timeout:
-            return {ref: verdict}
-        return {}
-
-    def _find_failed_members(
-        self, groups: tuple[ReplicaGroup, ...], now: float
-    ) -> dict[ObjectRef, Verdict]:
-        """Return new members that will not become current."""
-        blocked = {}
-        excluded = self._wanted.old | self._wanted.later
-        for member in (
-            member
-            for group in groups
-            for member in group.members
-            if members.is_active(member)
-            and objects.uid(member) not in excluded
-        ):
-            ref, uid = ObjectRef.of(member), objects.uid(member)
-            seen = self._seen[uid] = observation.observe(
-                member,
-                self._registry[ref.group_kind],
-                self._seen.get(uid, observation.UNSEEN),
-                now,
-                expected=True,
-                override=self._registry.override_for(ref),
-            )
-            limit = seen.stall_timeout
-            if limit is None:
-                limit = self._progress.stall_timeout
-            if seen.verdict.error and now - seen.unchanged_since >= limit:
-                blocked[ref] = Verdict(State.BLOCKED, seen.verdict.reason)
-            elif seen.verdict.state is State.FAILED:
-                blocked[ref] = seen.verdict
-        return blocked
-
-    def _find_not_remediated(
-        self, groups: tuple[ReplicaGroup, ...], now: float
-    ) -> dict[ObjectRef, Verdict]:
-        """Return annotated Machines that no controller will replace."""
-        blocked = {}
-        stall_timeout = self._progress.stall_timeout
-        for member in (m for group in groups for m in group.members):
-            ref = ObjectRef.of(member)
-            why = None
-            if objects.uid(member) in self._wanted.old:
-                why = remediation.remediation_failure(member)
-            if why is None:
-                self._failed.pop(ref, None)
-            elif now - self._failed.setdefault(ref, now) >= stall_timeout:
-                blocked[ref] = Verdict(State.BLOCKED, why)
-        return blocked
+            return self._blockers.find_stalled(ref, self._progress, now)
+        return self._blockers.find(ref, groups, self._progress, now)
 
     def create_error(self) -> errors.Error:
         """Return the error of the wait: why each object is incomplete."""
