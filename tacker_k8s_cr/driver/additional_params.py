@@ -8,18 +8,16 @@ otherwise have no effect.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Mapping
 import dataclasses
 from typing import Any
-import urllib.parse
 
+from tacker_k8s_cr.driver import param_validation
 from tacker_k8s_cr.driver import schema
+from tacker_k8s_cr.driver.schema import FILES
 from tacker_k8s_cr.driver.schema import OWN_KEY
 from tacker_k8s_cr.driver.schema import ROOT
-from tacker_k8s_cr.kinds import generic
-from tacker_k8s_cr.kinds import rules
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kinds.policy import Readiness
 from tacker_k8s_cr.model.errors import RequestInvalid
@@ -28,8 +26,6 @@ from tacker_k8s_cr.model.selectors import ExpectedKind
 from tacker_k8s_cr.model.selectors import Subject
 from tacker_k8s_cr.model.selectors import parse_expected_kind
 from tacker_k8s_cr.model.selectors import parse_subject
-
-FILES = "lcm-kubernetes-def-files"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -119,7 +115,9 @@ def read(
     }
     problems = schema.find_problems(params, operation)
     if not problems:
-        problems = [*_check_values(params, instance_namespace)]
+        problems = [
+            *param_validation.find_problems(params, instance_namespace)
+        ]
     if problems:
         raise RequestInvalid("\n".join(problems))
     own = params.get(OWN_KEY, {})
@@ -224,93 +222,15 @@ def _seconds(own: Mapping[str, Any], key: str) -> float | None:
     return float(own[key]) if key in own else None
 
 
-# -- What a schema cannot say -------------------------------------------------
-
-
-def _check_values(
-    params: Mapping[str, Any], instance_namespace: str
-) -> Iterator[str]:
-    yield from _check_files(params.get(FILES, ()))
-    namespace = params.get("namespace")
-    if instance_namespace and namespace and namespace != instance_namespace:
-        yield (
-            f"{ROOT}.namespace: the instance is in {instance_namespace} "
-            "and stays there; "
-            f"wanted {instance_namespace} or nothing"
-        )
-    own = params.get(OWN_KEY, {})
-    where = f"{ROOT}.{OWN_KEY}"
-    for index, item in enumerate(own.get("readiness", ())):
-        yield from _check_readiness(f"{where}.readiness[{index}]", item)
-    subjects = [item["of"] for item in own.get("readiness", ())]
-    yield from _check_unique(f"{where}.readiness", subjects)
-    transferred = [
-        text for some in own.get("transfer_from", {}).values() for text in some
-    ]
-    yield from _check_unique(
-        f"{where}.transfer_from", [*transferred, *own.get("adopt", ())]
-    )
-    for key in ("prune", "on_terminate"):
-        named = [text for texts in own.get(key, {}).values() for text in texts]
-        yield from _check_unique(f"{where}.{key}", named)
-
-
-def _check_files(names: Iterable[str]) -> Iterator[str]:
-    for index, name in enumerate(names):
-        scheme = urllib.parse.urlsplit(name).scheme
-        if scheme and scheme not in ("http", "https"):
-            yield (
-                f"{ROOT}.{FILES}[{index}]: wanted a name of a file in the "
-                "package, found a URL that is neither https nor http"
-            )
-
-
-def _check_readiness(where: str, item: Mapping[str, Any]) -> Iterator[str]:
-    rule_keys = [key for key in ("ready_when", "failed_when") if key in item]
-    mode = item.get("readiness")
-    if mode in generic.UNCONDITIONAL and rule_keys:
-        yield f"{where}.readiness: {mode} leaves no use for {rule_keys[0]}"
-    if not rule_keys and not item.keys() & {"readiness", "stall_timeout"}:
-        yield (
-            f"{where}: wanted one of readiness, ready_when, failed_when, "
-            "stall_timeout, found none"
-        )
-    for key in rule_keys:
-        try:
-            rules.from_values(_rules(item, key))
-        except RequestInvalid:
-            yield (
-                f"{where}.{key}: wanted rules such as status.phase=Running "
-                "or condition=Ready, found another text"
-            )
-
-
-def _check_unique(where: str, subjects: Iterable[str]) -> Iterator[str]:
-    seen = set()
-    for text in subjects:
-        if text in seen:
-            yield f"{where}: {text} is named twice"
-        seen.add(text)
-
-
-# -- Values -------------------------------------------------------------------
-
-
 def _readiness(own: Mapping[str, Any]) -> Iterator[Readiness]:
     for item in own.get("readiness", ()):
         yield Readiness(
             parse_subject(item["of"]),
             item.get("readiness", ""),
-            tuple(_rules(item, "ready_when")),
-            tuple(_rules(item, "failed_when")),
+            tuple(param_validation.list_rules(item, "ready_when")),
+            tuple(param_validation.list_rules(item, "failed_when")),
             item.get("stall_timeout"),
         )
-
-
-def _rules(item: Mapping[str, Any], key: str) -> list[str]:
-    """Return a list of rules, from one text or a list."""
-    value = item.get(key, [])
-    return value if isinstance(value, list) else [value]
 
 
 def _parse_selection(

@@ -18,6 +18,7 @@ from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import configuration
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver import vdu_mapping
 from tacker_k8s_cr.driver.additional_params import RequestParams
 from tacker_k8s_cr.driver.instances import InstanceTarget
@@ -159,7 +160,7 @@ def instantiation_params(params: Mapping[str, Any] | None) -> RequestParams:
         raise errors.RequestInvalid(
             "an instance of a Helm chart stays with Tacker's own driver"
         )
-    keys = (additional_params.FILES, "namespace", "vdu_mapping")
+    keys = (schema.FILES, "namespace", "vdu_mapping")
     return additional_params.read(
         {key: values[key] for key in keys if key in values}
     )

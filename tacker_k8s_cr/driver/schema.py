@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 ROOT = "additionalParams"
 OWN_KEY = "tacker_k8s_cr"
+FILES = "lcm-kubernetes-def-files"
 
 
 def find_problems(params: Mapping[str, Any], operation: str) -> list[str]:

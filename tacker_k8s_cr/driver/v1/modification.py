@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver.instances import InstanceTarget
 from tacker_k8s_cr.driver.v1 import lcm_op_occs
@@ -17,7 +17,7 @@ def adopt(context: Any, vnf_instance: Any, target: InstanceTarget) -> bool:
 
     def load() -> Package:
         info = vnf_instance.instantiated_vnf_info
-        files = (info.additional_params or {}).get(additional_params.FILES, ())
+        files = (info.additional_params or {}).get(schema.FILES, ())
         path = package_path(context, vnf_instance)
         return operations.reload_package(path, tuple(files), info.flavour_id)
 

@@ -7,6 +7,7 @@ from typing import Any
 from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import adoption
 from tacker_k8s_cr.driver import instances
+from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver.instances import InstanceTarget
 from tacker_k8s_cr.driver.v2 import mapping
 from tacker_k8s_cr.driver.v2 import modification
@@ -21,7 +22,7 @@ def is_possible(inst: Any) -> bool:
     """Return whether Tacker's own driver created it from manifests."""
     info = inst.get("instantiatedVnfInfo", None)
     metadata = (info and info.get("metadata", None)) or {}
-    return additional_params.FILES in metadata and not mapping.is_managed(inst)
+    return schema.FILES in metadata and not mapping.is_managed(inst)
 
 
 def adopt(inst: Any, vim_info: Any) -> None:
@@ -35,7 +36,7 @@ def adopt(inst: Any, vim_info: Any) -> None:
     metadata = info.metadata
     namespace = str(metadata.get("namespace") or "default")
     params = additional_params.RequestParams(
-        files=tuple(metadata[additional_params.FILES]), namespace=namespace
+        files=tuple(metadata[schema.FILES]), namespace=namespace
     )
     record_namespace = instances.choose_record_namespace(params)
     target = mapping.target(

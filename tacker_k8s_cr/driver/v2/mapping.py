@@ -19,6 +19,7 @@ from tacker.sol_refactored.common import vnf_instance_utils
 from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import member_records
 from tacker_k8s_cr.driver import references
+from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver import vim
 from tacker_k8s_cr.driver.additional_params import RequestParams
 from tacker_k8s_cr.driver.instances import InstanceTarget
@@ -136,7 +137,7 @@ def previous_request_params(
         params = RequestParams(namespace=namespace)
     return dataclasses.replace(
         params,
-        files=tuple(_metadata(inst).get(additional_params.FILES, ())),
+        files=tuple(_metadata(inst).get(schema.FILES, ())),
         # The previous package was accepted before.
         field_validation=field_validation.WARN,
     )
@@ -233,7 +234,7 @@ def note_instantiated(
             },
             "namespace": params.namespace,
             "tenant": params.namespace,
-            additional_params.FILES: list(params.files),
+            schema.FILES: list(params.files),
         },
     )
     note_members(inst, members)
@@ -243,7 +244,7 @@ def note_files(inst: Any, files: Iterable[str]) -> None:
     """Store the manifests in use, after a change of package."""
     inst.instantiatedVnfInfo.metadata = {
         **_metadata(inst),
-        additional_params.FILES: list(files),
+        schema.FILES: list(files),
     }
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver.instances import InstanceTarget
 from tacker_k8s_cr.model.package import Package
@@ -16,7 +16,7 @@ def adopt(inst: Any, target: InstanceTarget) -> bool:
 
     def load() -> Package:
         info = inst.instantiatedVnfInfo
-        files = tuple(info.metadata.get(additional_params.FILES, ()))
+        files = tuple(info.metadata.get(schema.FILES, ()))
         return operations.reload_package(
             package_path(inst), files, info.flavourId
         )
