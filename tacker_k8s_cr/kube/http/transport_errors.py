@@ -9,7 +9,7 @@ from urllib3 import exceptions
 from tacker_k8s_cr.kube.http.http_model import Retryable
 from tacker_k8s_cr.model.errors import Error
 from tacker_k8s_cr.model.errors import Unreachable
-from tacker_k8s_cr.model.errors.server import UNTRUSTED
+from tacker_k8s_cr.model.errors.connection import UNTRUSTED
 
 _RESTART_SECONDS = 20.0
 """Seconds to retry while no server listens: a restart takes about 6."""

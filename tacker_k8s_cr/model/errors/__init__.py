@@ -7,7 +7,12 @@ value of a Secret. One class stands for one situation; a root class is only
 caught.
 """
 
+from tacker_k8s_cr.model.errors.base import ClusterError
 from tacker_k8s_cr.model.errors.base import Error
+from tacker_k8s_cr.model.errors.connection import TokenRequestFailed
+from tacker_k8s_cr.model.errors.connection import Unauthenticated
+from tacker_k8s_cr.model.errors.connection import Unavailable
+from tacker_k8s_cr.model.errors.connection import Unreachable
 from tacker_k8s_cr.model.errors.credentials import DeliveryFailed
 from tacker_k8s_cr.model.errors.credentials import KubeconfigInvalid
 from tacker_k8s_cr.model.errors.instances import AttemptUnverified
@@ -23,7 +28,15 @@ from tacker_k8s_cr.model.errors.instances import PluginInvalid
 from tacker_k8s_cr.model.errors.instances import PreviousPackageMissing
 from tacker_k8s_cr.model.errors.instances import RecordInvalid
 from tacker_k8s_cr.model.errors.instances import RecordMissing
+from tacker_k8s_cr.model.errors.missing_dependencies import DependencyMissing
+from tacker_k8s_cr.model.errors.missing_dependencies import Outlook
+from tacker_k8s_cr.model.errors.permissions import Forbidden
+from tacker_k8s_cr.model.errors.permissions import PermissionsMissing
 from tacker_k8s_cr.model.errors.problems import Problem
+from tacker_k8s_cr.model.errors.rejections import Conflict
+from tacker_k8s_cr.model.errors.rejections import DryRunFailed
+from tacker_k8s_cr.model.errors.rejections import FieldConflict
+from tacker_k8s_cr.model.errors.rejections import Rejected
 from tacker_k8s_cr.model.errors.request import NOT_RESTORED
 from tacker_k8s_cr.model.errors.request import AutoscalerConflict
 from tacker_k8s_cr.model.errors.request import ForeignObjects
@@ -44,19 +57,6 @@ from tacker_k8s_cr.model.errors.results import DeletionTimeout
 from tacker_k8s_cr.model.errors.results import ObjectsFailed
 from tacker_k8s_cr.model.errors.results import PendingObject
 from tacker_k8s_cr.model.errors.results import ReadinessTimeout
-from tacker_k8s_cr.model.errors.server import ClusterError
-from tacker_k8s_cr.model.errors.server import Conflict
-from tacker_k8s_cr.model.errors.server import DependencyMissing
-from tacker_k8s_cr.model.errors.server import DryRunFailed
-from tacker_k8s_cr.model.errors.server import FieldConflict
-from tacker_k8s_cr.model.errors.server import Forbidden
-from tacker_k8s_cr.model.errors.server import Outlook
-from tacker_k8s_cr.model.errors.server import PermissionsMissing
-from tacker_k8s_cr.model.errors.server import Rejected
-from tacker_k8s_cr.model.errors.server import TokenRequestFailed
-from tacker_k8s_cr.model.errors.server import Unauthenticated
-from tacker_k8s_cr.model.errors.server import Unavailable
-from tacker_k8s_cr.model.errors.server import Unreachable
 
 __all__ = [
     "NOT_RESTORED",

@@ -1,4 +1,4 @@
-"""The four parts that all errors of this project have in common."""
+"""The root classes of errors, and the parts that all messages have."""
 
 from __future__ import annotations
 
@@ -96,6 +96,10 @@ class Error(Exception):
         if not self.in_operation:
             return ""
         return _UNCERTAIN if self.has_written else _NOTHING
+
+
+class ClusterError(Error):
+    """The root of errors of the API server, or the connection to it."""
 
 
 _NOTHING = "No object was written or deleted."
