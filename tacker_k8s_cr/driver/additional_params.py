@@ -18,7 +18,6 @@ from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver.schema import FILES
 from tacker_k8s_cr.driver.schema import OWN_KEY
 from tacker_k8s_cr.driver.schema import ROOT
-from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kinds.policy import Readiness
 from tacker_k8s_cr.model.errors import RequestInvalid
 from tacker_k8s_cr.model.objects import ObjectRef
@@ -165,28 +164,6 @@ def read(
             map(_parse_object, own.get("remove_finalizers", ()))
         ),
         webhook=dict(own.get("webhook", {})),
-    )
-
-
-def build_policy(params: RequestParams, default: Policy) -> Policy:
-    """Return the policy of the package.
-
-    :param default: the policy for absent parameters: that of the
-        configuration, or of the existing instance.
-    """
-    delivery = {
-        key: value for key, value in params.webhook.items() if key != "renew"
-    }
-    return Policy(
-        params.namespace_mode or default.namespace_mode,
-        params.readiness or default.readiness,
-        params.prune or default.prune,
-        {**default.delivery, **delivery},
-        params.expected_kinds or default.expected_kinds,
-        on_terminate={**default.on_terminate, **params.on_terminate},
-        labels=default.labels,
-        statefulset_claims=params.statefulset_claims
-        or default.statefulset_claims,
     )
 
 

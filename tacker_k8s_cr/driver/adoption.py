@@ -17,7 +17,8 @@ from typing import Any
 from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import configuration
 from tacker_k8s_cr.driver import instances
-from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import packages
+from tacker_k8s_cr.driver import request_options
 from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver import vdu_mapping
 from tacker_k8s_cr.driver.additional_params import RequestParams
@@ -73,7 +74,7 @@ def adopt(target: InstanceTarget, former: UpstreamInstance) -> Report:
     params = dataclasses.replace(
         former.params, field_validation=field_validation.WARN
     )
-    package = operations.load_package(former.path, params, former.flavour)
+    package = packages.load(former.path, params, former.flavour)
     params, package = vdu_mapping.drop_unmapped(params, package)
     settings = configuration.settings()
     labels = {objects.VNF_INSTANCE: target.instance}
@@ -89,7 +90,7 @@ def adopt(target: InstanceTarget, former: UpstreamInstance) -> Report:
                 namespace=target.namespace,
                 record_namespace=target.record_namespace,
                 registry=plugins.registry(),
-                options=operations.build_options(params, settings),
+                options=request_options.build_options(params, settings),
             ),
             package,
             scale_levels=former.scale_levels,

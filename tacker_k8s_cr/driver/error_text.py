@@ -10,12 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from collections.abc import Iterator
 import contextlib
+import functools
 import logging
 import os
 import traceback
+from typing import ParamSpec, TypeVar
 
 from tacker_k8s_cr.driver import advice
 from tacker_k8s_cr.model import errors
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 LONGEST = 4000
 """Characters of a text that Tacker gets: it becomes part of a record in the
@@ -23,6 +28,20 @@ database, which notifications and responses repeat."""
 
 
 _REST = "\n... (the rest is in the conductor's log)"
+
+
+def mark_errors(operation: Callable[P, R]) -> Callable[P, R]:
+    """Decorate an operation: its errors state what it has written."""
+
+    @functools.wraps(operation)
+    def marked(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return operation(*args, **kwargs)
+        except errors.Error as error:
+            error.in_operation = True
+            raise
+
+    return marked
 
 
 def truncate(text: str) -> str:

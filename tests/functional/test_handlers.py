@@ -324,6 +324,7 @@ import json, sys
 from tacker_k8s_cr.model import errors
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import packages
 from tacker_k8s_cr.driver import additional_params
 
 given = json.load(sys.stdin)
@@ -331,7 +332,7 @@ target = instances.InstanceTarget(**given["target"])
 params = {"namespace": given["namespace"], "tacker_k8s_cr": {"timeout": 60}}
 asked = additional_params.read(params)
 try:
-    package = operations.load_package(given["package"], asked)
+    package = packages.load(given["package"], asked)
     done = operations.instantiate(target, package, asked)
     operations.terminate(target, additional_params.read(params, "terminate"))
     print(json.dumps(done.as_dict()))

@@ -21,6 +21,7 @@ from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import adoption
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import packages
 from tacker_k8s_cr.driver import references
 from tacker_k8s_cr.driver.instances import InstanceTarget
 from tacker_k8s_cr.driver.v1 import abandoned_instantiation
@@ -321,7 +322,7 @@ def _read(
     """Return the request, and the package that Tacker unpacked."""
     params = additional_params.read(instantiate_vnf_req.additional_params)
     flavour = instantiate_vnf_req.flavour_id
-    return operations.load_new_package(path, params, flavour)
+    return packages.load_new(path, params, flavour)
 
 
 def _terminate_params(

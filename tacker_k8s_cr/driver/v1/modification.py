@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import packages
 from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver.instances import InstanceTarget
@@ -19,7 +19,7 @@ def adopt(context: Any, vnf_instance: Any, target: InstanceTarget) -> bool:
         info = vnf_instance.instantiated_vnf_info
         files = (info.additional_params or {}).get(schema.FILES, ())
         path = package_path(context, vnf_instance)
-        return operations.reload_package(path, tuple(files), info.flavour_id)
+        return packages.reload(path, tuple(files), info.flavour_id)
 
     # Reading the instance may have begun a transaction.
     lcm_op_occs.release_connection(context)

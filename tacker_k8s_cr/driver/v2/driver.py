@@ -15,6 +15,7 @@ from typing import Any
 from tacker_k8s_cr.driver import adoption
 from tacker_k8s_cr.driver import instances
 from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import packages
 from tacker_k8s_cr.driver.additional_params import RequestParams
 from tacker_k8s_cr.driver.instances import InstanceTarget
 from tacker_k8s_cr.driver.v2 import abandoned_instantiation
@@ -43,7 +44,7 @@ class KubernetesCrV2:
         """
         about = mapping.occurrence(grant_req)
         with problem_details.translate_errors("instantiate", inst.id, about):
-            params, package = operations.load_new_package(
+            params, package = packages.load_new(
                 vnfd.csar_dir,
                 mapping.request_params(req, "instantiate"),
                 req.flavourId,
@@ -186,7 +187,7 @@ class KubernetesCrV2:
         params = mapping.change_params(req, target.namespace)
         modification.adopt(inst, target)
         flavour = inst.instantiatedVnfInfo.flavourId
-        package = operations.load_package(vnfd.csar_dir, params, flavour)
+        package = packages.load(vnfd.csar_dir, params, flavour)
         retain = unselected_files.find_objects(
             vnfd.csar_dir, params.files, target.namespace
         )
@@ -208,7 +209,7 @@ class KubernetesCrV2:
         target = mapping.target(inst, grant_req)
         params = mapping.previous_request_params(inst, req, target.namespace)
         flavour = inst.instantiatedVnfInfo.flavourId
-        package = operations.load_package(vnfd.csar_dir, params, flavour)
+        package = packages.load(vnfd.csar_dir, params, flavour)
         operations.roll_back(target, package, params)
         _note_members(inst, target)
 
@@ -245,9 +246,7 @@ def _namespace(
     if params.has_namespace:
         return params, True
     try:
-        namespace, _ = operations.load_new_package(
-            vnfd.csar_dir, params, req.flavourId
-        )
+        namespace, _ = packages.load_new(vnfd.csar_dir, params, req.flavourId)
     except errors.Error as error:
         LOG.warning("the package cannot be read: %s", error)
         return params, False

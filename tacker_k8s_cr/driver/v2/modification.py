@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import packages
 from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.driver import script_changes
 from tacker_k8s_cr.driver.instances import InstanceTarget
@@ -17,9 +17,7 @@ def adopt(inst: Any, target: InstanceTarget) -> bool:
     def load() -> Package:
         info = inst.instantiatedVnfInfo
         files = tuple(info.metadata.get(schema.FILES, ()))
-        return operations.reload_package(
-            package_path(inst), files, info.flavourId
-        )
+        return packages.reload(package_path(inst), files, info.flavourId)
 
     return script_changes.adopt(target, inst.vnfdId, load)
 

@@ -8,6 +8,7 @@ import jsonschema
 import pytest
 
 from tacker_k8s_cr.driver import additional_params
+from tacker_k8s_cr.driver import request_options
 from tacker_k8s_cr.driver import schema
 from tacker_k8s_cr.kinds.policy import Policy
 from tacker_k8s_cr.kinds.policy import Readiness
@@ -446,14 +447,14 @@ def test_a_request_settles_the_policy():
         "prune": {"allow": []},
     }
 
-    assert before == additional_params.build_policy(
+    assert before == request_options.build_policy(
         additional_params.RequestParams(), before
     )
     assert Policy(
         namespace_mode="force",
         prune={GroupKind("", "Pod"): True},
         delivery={"url": "https://a.example", "api_check": "try"},
-    ) == additional_params.build_policy(
+    ) == request_options.build_policy(
         additional_params.read({"tacker_k8s_cr": said}, "change"), before
     )
 

@@ -1,9 +1,8 @@
-"""What both of Tacker's APIs ask of the core."""
+"""The options and the policy of a request."""
 
 from tacker_k8s_cr.driver import additional_params
 from tacker_k8s_cr.driver import configuration
-from tacker_k8s_cr.driver import instances
-from tacker_k8s_cr.driver import operations
+from tacker_k8s_cr.driver import request_options
 from tacker_k8s_cr.model.objects import ObjectRef
 from tacker_k8s_cr.plan.options import Options
 
@@ -23,7 +22,7 @@ def test_the_request_wins_over_the_configuration(options):
         resend=True,
     )
 
-    assert Options(True, "fail", 300) == operations.build_options(
+    assert Options(True, "fail", 300) == request_options.build_options(
         additional_params.RequestParams(), settings
     )
     assert Options(
@@ -36,21 +35,7 @@ def test_the_request_wins_over_the_configuration(options):
         on_failure="wait_all",
         machine_heal_strategy="remediate",
         resend=True,
-    ) == operations.build_options(asked, settings, 7)
-
-
-def test_the_record_namespace_of_a_new_instance(options):
-    """From the request, else the configuration, else that of the objects."""
-    asked = additional_params.read({"namespace": "edge"})
-    said = additional_params.read(
-        {"tacker_k8s_cr": {"record_namespace": "here"}}
-    )
-    assert "edge" == instances.choose_record_namespace(asked)
-
-    options(record_namespace="records")
-
-    assert "records" == instances.choose_record_namespace(asked)
-    assert "here" == instances.choose_record_namespace(said)
+    ) == request_options.build_options(asked, settings, 7)
 
 
 def test_a_request_sets_how_an_instance_terminates(options):
@@ -62,7 +47,7 @@ def test_a_request_sets_how_an_instance_terminates(options):
     }
     asked = additional_params.read({"tacker_k8s_cr": said}, "terminate")
 
-    found = operations.build_options(asked, configuration.settings())
+    found = request_options.build_options(asked, configuration.settings())
 
     one = ObjectRef("", "Secret", "edge", "a")
     assert {one.group_kind: True, one: False} == found.on_terminate
@@ -70,18 +55,18 @@ def test_a_request_sets_how_an_instance_terminates(options):
     assert {ObjectRef("", "ConfigMap", "edge", "a")} == found.remove_finalizers
     assert (
         None
-        is operations.build_options(
+        is request_options.build_options(
             additional_params.RequestParams(), configuration.settings()
         ).cleanup
     )
     options(cleanup=["services"], on_terminate_keep=["Secret"])
     settings = configuration.settings()
-    assert {"services"} == operations.build_options(
+    assert {"services"} == request_options.build_options(
         additional_params.RequestParams(), settings
     ).cleanup
     assert {one.group_kind: True} == settings.policy().on_terminate
     asked = additional_params.RequestParams(on_terminate={one: False})
-    found = operations.build_options(asked, settings)
+    found = request_options.build_options(asked, settings)
     assert {one: False} == found.on_terminate
     assert {one.group_kind: True} == found.on_terminate_default
 
@@ -91,39 +76,30 @@ def test_a_request_sets_the_handling_of_claims(options):
     said = {"tacker_k8s_cr": {"statefulset_claims": "retain"}}
     asked = additional_params.read(said, "terminate")
 
-    found = operations.build_options(asked, configuration.settings())
+    found = request_options.build_options(asked, configuration.settings())
 
     assert "retain" == found.statefulset_claims
     assert "delete" == found.statefulset_claims_else
-    made = additional_params.build_policy(
+    made = request_options.build_policy(
         additional_params.read(said), configuration.settings().policy()
     )
     assert "retain" == made.statefulset_claims
-    assert made == additional_params.build_policy(
+    assert made == request_options.build_policy(
         additional_params.RequestParams(), made
     )
     options(statefulset_claims="retain")
-    found = operations.build_options(
+    found = request_options.build_options(
         additional_params.RequestParams(), configuration.settings()
     )
     assert "" == found.statefulset_claims
     assert "retain" == found.statefulset_claims_else
 
 
-def test_an_instance_does_not_show_the_access_to_its_cluster():
-    """Its repr, as in a traceback or a debugger, has no credential."""
-    target = instances.InstanceTarget(
-        "i", "edge", {"bearer_token": "planted-0815"}
-    )
-
-    assert "planted" not in repr(target)
-
-
 def test_machines_are_replaced_unless_configured_otherwise(options):
     """The option applies to all requests; a request overrides it."""
     assert (
         "allow"
-        == operations.build_options(
+        == request_options.build_options(
             additional_params.RequestParams(), configuration.settings()
         ).rollout
     )
@@ -138,11 +114,11 @@ def test_machines_are_replaced_unless_configured_otherwise(options):
         "change",
     )
 
-    found = operations.build_options(asked, configuration.settings())
+    found = request_options.build_options(asked, configuration.settings())
 
     assert "allow" == found.rollout
     assert {ObjectRef("batch", "Job", "edge", "migrate")} == found.recreate
-    closed = operations.build_options(
+    closed = request_options.build_options(
         additional_params.RequestParams(), configuration.settings()
     )
     assert "refuse" == closed.rollout
