@@ -92,7 +92,7 @@ def test_readiness_is_judged_alike_in_all_operations(
 
 @pytest.mark.requirement("P2", "T10")
 def test_a_kind_may_have_its_own_limit_or_not_be_waited_for(
-    cluster, make_package, operation_args, unique_name, group
+    make_package, make_request, group
 ):
     """A Deployment without its account is blocked after that of its kind."""
     package = make_package(
@@ -107,12 +107,7 @@ def test_a_kind_may_have_its_own_limit_or_not_be_waited_for(
 
     with pytest.raises(errors.ObjectsFailed) as caught:
         k8s_cr.instantiate(
-            k8s_cr.Request(
-                cluster,
-                unique_name,
-                options=k8s_cr.Options(stall_timeout=3600.0),
-                **operation_args,
-            ),
+            make_request(options=k8s_cr.Options(stall_timeout=3600.0)),
             package,
             policy=read(readiness=limits),
         )

@@ -143,7 +143,7 @@ def test_an_absent_namespace(refused):
         errors.NamespaceNotFound, manifests.config_map("a", "no-such-place")
     )
 
-    assert ["no-such-place"] == list(error.absent)
+    assert ["no-such-place"] == list(error.missing)
     assert "a.yaml: namespace no-such-place" in str(error)
 
 
