@@ -361,7 +361,7 @@ def run_driver(kubectl, kubeconfig, environ, namespace, unique_name):
         given = {
             "target": {
                 "instance": unique_name,
-                "home": namespace,
+                "record_namespace": namespace,
                 "namespace": namespace,
                 "access": access,
             },
