@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 from collections.abc import Iterator
 from collections.abc import Sequence
-import importlib
 
 from tacker_k8s_cr.driver import error_text
 from tacker_k8s_cr.model import errors
@@ -27,9 +26,10 @@ def adopt(
 
     installation.read_configuration(config_files)
     with installation.silence_warnings():
-        adoptable = importlib.import_module("tacker_k8s_cr.driver.adoptable")
+        from tacker_k8s_cr.driver import adoptable
+
         adoptable.prepare()
-        candidates = {item.id: item for item in adoptable.listed()}
+        candidates = {item.id: item for item in adoptable.list_adoptable()}
     for id_ in instances:
         if id_ not in candidates:
             why = "not an instance of Tacker's own Kubernetes driver"

@@ -50,7 +50,8 @@ HELD = "held"
 
 def held_config_map() -> dict[str, Any]:
     """The ConfigMap, for whose change an operation waits."""
-    manifest = packages.config_map(HELD, state="held")
+    # Without the key that the patch sets, which an apply would conflict with.
+    manifest = packages.config_map(HELD, content="unchanged")
     manifest["metadata"]["annotations"] = {WHEN: "data.state=released"}
     return manifest
 

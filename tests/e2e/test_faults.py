@@ -177,7 +177,7 @@ def test_after_a_killed_conductor_v1_continues_from_a_cancelled_operation(
     host.start(CONDUCTOR)
 
     assert "PROCESSING" == v1.operation(occurrence)["operationState"]
-    assert 409 == v1.again(occurrence, "retry").status_code
+    assert 409 == v1.repeat(occurrence, "retry").status_code
     path = f"{v1.base}/vnf_lcm_op_occs/{occurrence}/cancel"
     held_vnf.wait_for(
         "the cancellation",

@@ -553,9 +553,9 @@ class Subscriber:
         try:
             path = "/vnflcm/v2/subscriptions"
             asked = {"callbackUri": url, "verbosity": "FULL"}
-            made = v2.wanted(201, "POST", path, asked).json()
+            made = v2.request_expecting(201, "POST", path, asked).json()
             yield self
-            v2.wanted(204, "DELETE", f"{path}/{made['id']}")
+            v2.request_expecting(204, "DELETE", f"{path}/{made['id']}")
         finally:
             self.server.shutdown()
             thread.join()
@@ -584,7 +584,7 @@ def test_tacker_shows_no_secret(
         shown = json.dumps([v2.show(vnf), failed])
         v2.rollback(failed["id"])
         path = f"/vnflcm/v2/vnf_lcm_op_occs?filter=(eq,vnfInstanceId,{vnf})"
-        listed = v2.wanted(200, "GET", path).text
+        listed = v2.request_expecting(200, "GET", path).text
         v2.done(vnf, "terminate", rest_api.FORCEFUL)
     notifications = "".join(subscriber.heard)
     logs = "".join(host.log(name, start) for name, start in since.items())
