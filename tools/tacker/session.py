@@ -12,6 +12,9 @@ from tools.tacker.errors import TackerError
 PAUSE = 0.1
 """Seconds between two polls of an operation."""
 
+SYNCHRONIZING = "task_state DB_SYNCHRONIZING"
+"""What the v1 API answers while it synchronizes an instance."""
+
 BUSY = 15.0
 """Seconds to try again while Tacker still holds its lock on an instance: it
 reports the end of an operation before it releases the lock, v1 before all is
@@ -65,12 +68,19 @@ class Session:
     def unless_busy(
         self, status: int, method: str, path: str, body: Any = None
     ) -> requests.Response:
-        """A request that Tacker refuses as long as it holds its lock."""
+        """A request that Tacker refuses as long as it holds its lock.
+
+        The v1 API refuses it with 500 during a synchronization, and names the
+        state of the instance.
+        """
         limit = time.monotonic() + BUSY
         while True:
             try:
                 return self.request_expecting(status, method, path, body)
             except RequestRefused as refused:
-                if refused.status != 409 or time.monotonic() > limit:
+                is_busy = (
+                    refused.status == 409 or SYNCHRONIZING in refused.text
+                )
+                if not is_busy or time.monotonic() > limit:
                     raise
             time.sleep(self.pause)
